@@ -1,0 +1,93 @@
+/**
+ * Every number that can be set or that others depend on, with its reason. One place, so that the function's
+ * time-out, the queue's visibility and a result's life cannot drift apart.
+ */
+
+const MINUTE = 60;
+const DAY = 24 * 60 * MINUTE;
+
+/** Limits of the platform that designs depend on. Sources: `docs/platform.md`. */
+export const PLATFORM = {
+  /** Actions in one TransactWriteItems. */
+  transactionActions: 100,
+  /** Bytes of all items of one TransactWriteItems. */
+  transactionBytes: 4 * 1024 * 1024,
+  /** Bytes of one item, attribute names included. */
+  itemBytes: 400 * 1024,
+  /** Keys in one BatchGetItem. */
+  batchGetKeys: 100,
+  /** Bytes of one SQS message, attributes included. */
+  messageBytes: 1024 * 1024,
+  /** Messages of one receive of a FIFO queue, and so of one batch. */
+  fifoBatch: 10,
+} as const;
+
+export const APPLIER = {
+  /** Seconds one invocation may take. A batch of ten plans takes a fraction of a second; the rest is for retries. */
+  timeoutSeconds: 30,
+  /** MiB. CPU comes with memory: 1 GiB is about 0.6 of a core. */
+  memoryMiB: 1024,
+  /** Milliseconds before the time-out at which no further plan is begun, and no further retry of one. */
+  reserveMs: 5_000,
+  /** Messages of one batch. */
+  batchSize: PLATFORM.fifoBatch,
+  /** First pause after a conflict or throttling, milliseconds; doubles, with full jitter. */
+  backoffBaseMs: 20,
+  /** Longest pause between two tries, milliseconds. */
+  backoffCapMs: 2_000,
+} as const;
+
+export const QUEUES = {
+  /**
+   * Visibility of the plan queue in seconds. Lambda wants at least the function's time-out and AWS advises six times
+   * that, since a throttled invocation is tried again inside it.
+   */
+  planVisibilitySeconds: 6 * APPLIER.timeoutSeconds,
+  /** How long a plan may wait. A plan older than a day is of no use to anyone. */
+  planRetentionSeconds: DAY,
+  /** Receives before a message goes to the dead-letter queue. AWS advises at least 5 with Lambda. */
+  planMaxReceives: 5,
+  /** The longest that SQS offers. */
+  deadLetterRetentionSeconds: 14 * DAY,
+  quarantineRetentionSeconds: 14 * DAY,
+} as const;
+
+export const RESULTS = {
+  /**
+   * Seconds a result is kept. It is what keeps a plan from taking effect again, so it outlives every message:
+   * the plan queue's retention and the dead-letter queue's together, and a day for redriving.
+   */
+  retentionSeconds: 16 * DAY,
+  /** Problems listed in an `invalid` result; how many more there are is said. Keeps the item below 400 KB. */
+  maxProblems: 50,
+  /** Characters of one message or problem. */
+  maxMessageLength: 400,
+} as const;
+
+/** Bounds of what a plan or a node may hold. A plan is at most 1 MiB anyway; these keep items and expressions bounded. */
+export const BOUNDS = {
+  idLength: 128,
+  resourceNameLength: 64,
+  labelLength: 256,
+  resourcesPerTask: 32,
+  portsPerTask: 64,
+  coresPerTask: 512,
+  devicesPerTask: 64,
+  volumesPerTask: 32,
+  resourcesPerNode: 64,
+  addressesPerNode: 16,
+  coresPerNode: 1024,
+  devicesPerNode: 256,
+  labelsPerNode: 64,
+  priorityMax: 32_767,
+  /** Reserved ports of a node that stand as claims of their own; wider reservations stand as ranges. */
+  reservedPortClaims: 16,
+  nodeEvents: 10,
+  shardsMax: 64,
+} as const;
+
+export const POOL_DEFAULTS = {
+  /** Partitions that the nodes of a pool are spread over: each carries 1,000 write units a second. Fixed when the pool is made. */
+  shards: 8,
+  stopRelease: 'plan',
+} as const;

@@ -1,0 +1,63 @@
+import * as z from 'zod/mini';
+import { evalId, nodeId, taskId } from '../ids.ts';
+
+/** Codes of a refusal that says something of the node, not of one resource. A resource's own name is a code too. */
+export const REJECTION_CODES = [
+  'node-not-found',
+  'node-down',
+  'node-disconnected',
+  'node-not-ready',
+  'node-ineligible',
+  'task-conflict',
+  'cores',
+  'cpu',
+  'memory',
+  'disk',
+  'max-tasks',
+  'port-collision',
+  'device-unavailable',
+  'device-oversubscribed',
+  'volume-conflict',
+] as const;
+
+export const PLAN_STATUSES = ['applied', 'partial', 'rejected', 'invalid', 'expired'] as const;
+export type PlanStatus = (typeof PLAN_STATUSES)[number];
+
+const count = z.int();
+
+/** What became of a plan. Written once, in the transaction that gives the plan its effect, and never changed. */
+export const planResultSchema = z.strictObject({
+  planId: z.string(),
+  pool: z.string(),
+  evalId: z.optional(evalId),
+  /**
+   * `applied`: all of it. `partial`: all but the nodes in `rejectedNodes`. `rejected`: nothing. `invalid`: nothing, for
+   * the reasons in `problems`. `expired`: nothing, it came after its `notAfter`.
+   */
+  status: z.enum(PLAN_STATUSES),
+  /** The pool's index of the commit that holds this result; 0 if there was no commit of a pool. */
+  index: count,
+  /** 0: nothing to refresh. Otherwise the index at which the worker must look before it plans again. */
+  refreshIndex: count,
+  committed: z.strictObject({ placements: count, stops: count, preemptions: count }),
+  rejectedNodes: z.array(
+    z.strictObject({
+      nodeId,
+      /** One of the fixed codes, or the name of the resource that was short. */
+      code: z.string(),
+      message: z.string(),
+    }),
+  ),
+  /** Nodes that were made ineligible by the commit of this result. */
+  ineligibleNodes: z.array(nodeId),
+  /** Tasks to be stopped or preempted that are not there any more. */
+  alreadyGone: z.array(taskId),
+  problems: z.array(z.strictObject({ path: z.string(), message: z.string() })),
+  /** RFC 3339, UTC: when the queue got the plan. */
+  receivedAt: z.string(),
+  /** RFC 3339, UTC: when it was decided. */
+  appliedAt: z.string(),
+});
+
+export type PlanResult = z.infer<typeof planResultSchema>;
+export type RejectedNode = PlanResult['rejectedNodes'][number];

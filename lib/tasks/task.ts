@@ -1,0 +1,61 @@
+import * as z from 'zod/mini';
+import { evalId, nodeId, planId, poolName, serviceId, taskId } from '../ids.ts';
+import type { NodeId, ServiceId, TaskId } from '../ids.ts';
+import { placementSchema } from '../plans/plan.ts';
+import type { EpochMs } from '../time.ts';
+import { DESIRED_STATES, isTerminal, TASK_STATES } from './states.ts';
+
+/** `service#slot` of a replicated service's slot, `service@node` of a global service's. */
+export type SlotKey = string & { readonly __key: 'slot' };
+
+/** Where a task is found: its slot and its id. */
+export interface TaskRef {
+  readonly taskId: TaskId;
+  readonly serviceId: ServiceId;
+  /** Left out for a global service. */
+  readonly slot?: number | undefined;
+  readonly nodeId: NodeId;
+}
+
+/** The slot that a task belongs to. `#` and `@` are in no id, so no two slots share a key. */
+export function slotKeyOf({ serviceId, slot, nodeId }: Pick<TaskRef, 'serviceId' | 'slot' | 'nodeId'>): SlotKey {
+  return (slot === undefined ? `${serviceId}@${nodeId}` : `${serviceId}#${slot}`) as SlotKey;
+}
+
+const epochMs = z.custom<EpochMs>((value) => Number.isSafeInteger(value));
+
+/** A task as it is stored: one run of a slot on a node. */
+export const taskSchema = z.strictObject({
+  ...placementSchema.shape,
+  slotKey: z.custom<SlotKey>((value) => typeof value === 'string' && value !== ''),
+  pool: poolName,
+  /** Counted up by every write; what a condition compares. */
+  version: z.int(),
+  state: z.enum(TASK_STATES),
+  desiredState: z.enum(DESIRED_STATES),
+  /** Whether its resources and claims were given back to its node. Once only, and never undone. */
+  released: z.boolean(),
+  /** When the present state was applied. */
+  appliedAt: epochMs,
+  /** When each state was applied, by state. */
+  stateTimes: z.partialRecord(z.enum(TASK_STATES), epochMs),
+  /** When the desired state was last moved. */
+  desiredAt: epochMs,
+  createdAt: epochMs,
+  /** The plan that placed it, and the one that last changed it. */
+  planId,
+  lastPlanId: planId,
+  evalId: z.optional(evalId),
+  priority: z.int(),
+  preemptedBy: z.optional(taskId),
+  /** What the agent said of the present state. */
+  message: z.optional(z.string()),
+});
+export type Task = z.output<typeof taskSchema>;
+
+export const taskRefSchema = z.strictObject({ taskId, serviceId, slot: z.optional(z.int()), nodeId });
+
+/** Whether the task still has a claim on its node: it has not ended, and nobody stopped it. */
+export function isLive(task: Pick<Task, 'state' | 'desiredState'>): boolean {
+  return !isTerminal(task.state) && task.desiredState !== 'shutdown' && task.desiredState !== 'remove';
+}

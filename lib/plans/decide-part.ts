@@ -1,0 +1,250 @@
+import type { NodeId, PlanId, PoolName, TaskId } from '../ids.ts';
+import { type Account, type Exchange, type Holding, isSchedulable } from '../nodes/account.ts';
+import type { Demand } from '../nodes/blind.ts';
+import { claimsOf, claimsWithout } from '../nodes/claims.ts';
+import { misfitOf } from '../nodes/fit.ts';
+import { amountOf, type Resources, TASKS_RESOURCE } from '../nodes/resources.ts';
+import type { StopRelease } from '../nodes/pool.ts';
+import { isTerminal, laterDesired } from '../tasks/states.ts';
+import { isLive, type SlotKey, slotKeyOf, type Task } from '../tasks/task.ts';
+import type { EpochMs } from '../time.ts';
+import type { Placement, Plan, Preemption, Stop } from './plan.ts';
+
+/** What a plan wants of one node: the unit of decision. All of it is committed, or nothing. */
+export interface NodePart {
+  readonly nodeId: NodeId;
+  readonly placements: readonly Placement[];
+  readonly stops: readonly Stop[];
+  readonly preemptions: readonly Preemption[];
+}
+
+/** The parts of a plan, in the order of their node ids, so that the same plan is decided the same way everywhere. */
+export function partsOf(plan: Plan): NodePart[] {
+  const parts = new Map<NodeId, { placements: Placement[]; stops: Stop[]; preemptions: Preemption[] }>();
+  const partOf = (node: NodeId) => {
+    const part = parts.get(node) ?? { placements: [], stops: [], preemptions: [] };
+    parts.set(node, part);
+    return part;
+  };
+  for (const placement of plan.placements) partOf(placement.nodeId).placements.push(placement);
+  for (const stop of plan.stops) partOf(stop.nodeId).stops.push(stop);
+  for (const preemption of plan.preemptions) partOf(preemption.nodeId).preemptions.push(preemption);
+  return [...parts].map(([nodeId, part]) => ({ nodeId, ...part })).sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1));
+}
+
+/** Names one task among all: its slot and its id. */
+export type TaskKey = string & { readonly __key: 'task' };
+
+export function taskKeyOf(ref: { taskId: TaskId } & Parameters<typeof slotKeyOf>[0]): TaskKey {
+  return taskKey(slotKeyOf(ref), ref.taskId);
+}
+
+export function taskKey(slot: SlotKey, task: TaskId): TaskKey {
+  return `${slot} ${task}` as TaskKey;
+}
+
+/** What is known of a task: as it is, or that it is not there. Undefined where it was not looked at. */
+export type TaskFact = Task | 'missing' | undefined;
+/** What is known of a node's account. */
+export type AccountFact = Account | 'missing' | undefined;
+
+/** What deciding about a part of a plan goes by, besides the node. */
+export interface PartContext {
+  readonly plan: Pick<Plan, 'planId' | 'evalId' | 'priority'>;
+  readonly pool: PoolName;
+  readonly stopRelease: StopRelease;
+  readonly now: EpochMs;
+  readonly task: (key: TaskKey) => TaskFact;
+}
+
+/** What accepting a part does. */
+export interface PartEffect {
+  readonly exchange: Exchange;
+  readonly demand: Demand;
+  readonly tasks: readonly Task[];
+  readonly placed: readonly TaskId[];
+  readonly stopped: readonly TaskId[];
+  readonly preempted: readonly TaskId[];
+  readonly alreadyGone: readonly TaskId[];
+}
+
+export type PartOutcome =
+  | { readonly kind: 'accepted'; readonly effect: PartEffect }
+  | { readonly kind: 'rejected'; readonly code: string; readonly message: string; /** Whether it says something of a node that was thought good. */ readonly counts: boolean }
+  /** Nothing can be said before these are read. */
+  | { readonly kind: 'needs'; readonly tasks: readonly TaskKey[]; readonly account: boolean };
+
+/**
+ * Decides about one node of a plan (spec plan-applier.md, "Deciding about one node of a plan"). With an account that was
+ * not read the answer is «accepted», for conditions to prove, or what must be read first: never a refusal, since
+ * the code of a refusal is that of the first rule that fails.
+ */
+export function decidePart(part: NodePart, account: AccountFact, context: PartContext): PartOutcome {
+  const unread = [...part.stops, ...part.preemptions].map(taskKeyOf).filter((key) => context.task(key) === undefined);
+  if (unread.length > 0) return { kind: 'needs', tasks: unread, account: false };
+
+  const endings = endingsOf(part, context);
+  if (part.placements.length === 0) {
+    return { kind: 'accepted', effect: { ...endings, demand: 'there', placed: [] } };
+  }
+  const placements = placementsOf(part, context);
+  const exchange: Exchange = { gives: [...endings.exchange.gives, ...placements.gives], takes: placements.takes };
+  const demand: Demand = placements.allInPlace ? 'ready' : 'schedulable';
+  const effect: PartEffect = {
+    ...endings,
+    exchange,
+    demand,
+    tasks: [...endings.tasks, ...placements.tasks],
+    placed: part.placements.map(({ taskId }) => taskId),
+  };
+  if (account === undefined) {
+    return placements.conflict ? { kind: 'needs', tasks: [], account: true } : { kind: 'accepted', effect };
+  }
+  const refusal = refusalOf(part.nodeId, account, demand, exchange, placements.conflict);
+  return refusal ? { kind: 'rejected', ...refusal } : { kind: 'accepted', effect };
+}
+
+interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly counts: boolean;
+}
+
+const STATUS_REFUSALS = {
+  down: { code: 'node-down', message: 'is down' },
+  disconnected: { code: 'node-disconnected', message: 'is disconnected' },
+  initializing: { code: 'node-not-ready', message: 'is initializing' },
+} as const;
+
+function refusalOf(
+  nodeId: NodeId,
+  account: Account | 'missing',
+  demand: Demand,
+  exchange: Exchange,
+  conflict: string | undefined,
+): Refusal | undefined {
+  if (account === 'missing') {
+    return { code: 'node-not-found', message: `node ${nodeId} is not in this pool`, counts: false };
+  }
+  const counts = account.eligibility === 'eligible';
+  if (account.status !== 'ready') {
+    const { code, message } = STATUS_REFUSALS[account.status];
+    return { code, message: `node ${nodeId} ${message}`, counts };
+  }
+  if (conflict !== undefined) return { code: 'task-conflict', message: conflict, counts };
+  if (demand === 'schedulable' && !isSchedulable(account)) {
+    return { code: 'node-ineligible', message: `node ${nodeId} is ${account.drain ? 'draining' : 'not eligible'}`, counts };
+  }
+  const misfit = misfitOf(account, exchange);
+  return misfit && { ...misfit, counts };
+}
+
+/** What a task has of its node, or would have. */
+export function holdingOf(task: Placement | Task): Holding {
+  return { taskId: task.taskId, resources: { ...task.resources, [TASKS_RESOURCE]: 1 }, claims: claimsOf(task) };
+}
+
+/** The stops and preemptions of a part: what they give back, and what becomes of the tasks. */
+function endingsOf(part: NodePart, context: PartContext) {
+  const gives: Holding[] = [];
+  const tasks: Task[] = [];
+  const alreadyGone: TaskId[] = [];
+  const end = (order: Stop | Preemption): TaskId[] => {
+    const task = context.task(taskKeyOf(order));
+    // A task never moves: one that lives elsewhere is not the one that the worker saw here.
+    if (task === undefined || task === 'missing' || task.nodeId !== part.nodeId || task.pool !== context.pool) {
+      alreadyGone.push(order.taskId);
+      return [];
+    }
+    const desiredState = laterDesired(task.desiredState, 'desiredState' in order ? order.desiredState : 'shutdown');
+    const preemptedBy = 'preemptedBy' in order ? order.preemptedBy : undefined;
+    const release = !task.released && !isTerminal(task.state) && context.stopRelease === 'plan';
+    if (release) gives.push(holdingOf(task));
+    if (!release && desiredState === task.desiredState) return [];
+    tasks.push({
+      ...task,
+      version: task.version + 1,
+      desiredState,
+      desiredAt: desiredState === task.desiredState ? task.desiredAt : context.now,
+      released: task.released || release,
+      lastPlanId: context.plan.planId,
+      ...(preemptedBy === undefined ? {} : { preemptedBy }),
+    });
+    // A task that has ended already is told that its end was dealt with, but it was not this plan that stopped it.
+    return isTerminal(task.state) ? [] : [order.taskId];
+  };
+  const stopped = part.stops.flatMap(end);
+  const preempted = part.preemptions.flatMap(end);
+  const exchange: Exchange = { gives, takes: [] };
+  return { exchange, tasks, alreadyGone, stopped, preempted };
+}
+
+/** The placements of a part: what they take, or give back where they update a task in place. */
+function placementsOf(part: NodePart, context: PartContext) {
+  const gives: Holding[] = [];
+  const takes: Holding[] = [];
+  const tasks: Task[] = [];
+  let conflict: string | undefined;
+  let allInPlace = true;
+  for (const placement of part.placements) {
+    const known = context.task(taskKeyOf(placement));
+    if (known === undefined || known === 'missing') {
+      allInPlace = false;
+      takes.push(holdingOf(placement));
+      tasks.push(newTask(placement, context));
+    } else if (known.pool === context.pool && known.nodeId === part.nodeId && isLive(known)) {
+      const change = differenceOf(known, placement);
+      gives.push(change.gives);
+      takes.push(change.takes);
+      tasks.push({ ...known, ...placement, version: known.version + 1, lastPlanId: context.plan.planId });
+    } else {
+      conflict ??= conflictOf(known, part.nodeId, context.pool);
+    }
+  }
+  return { gives, takes, tasks, conflict, allInPlace };
+}
+
+function conflictOf(task: Task, node: NodeId, pool: PoolName): string {
+  if (task.pool !== pool) return `task ${task.taskId} exists already in pool ${task.pool}`;
+  if (task.nodeId !== node) return `task ${task.taskId} lives on node ${task.nodeId}; a task never moves, place a new one`;
+  return `task ${task.taskId} is ${isTerminal(task.state) ? task.state : 'stopped'}; a task is never run again, place a new one`;
+}
+
+/** What an update in place gives back and takes: the differences, so that a node that holds too much may still be left as it is. */
+function differenceOf(before: Task, after: Placement): { gives: Holding; takes: Holding } {
+  const less: Record<string, number> = {};
+  const more: Record<string, number> = {};
+  for (const name of new Set([...Object.keys(before.resources), ...Object.keys(after.resources)])) {
+    const change = amountOf(after.resources, name) - amountOf(before.resources, name);
+    if (change < 0) less[name] = -change;
+    if (change > 0) more[name] = change;
+  }
+  const [held, asked] = [claimsOf(before), claimsOf(after)];
+  const { taskId } = after;
+  const givesBack: Resources = less;
+  return {
+    gives: { taskId, resources: givesBack, claims: claimsWithout(held, asked) },
+    takes: { taskId, resources: more, claims: claimsWithout(asked, held) },
+  };
+}
+
+function newTask(placement: Placement, { plan, pool, now }: PartContext): Task {
+  const planId: PlanId = plan.planId;
+  return {
+    ...placement,
+    slotKey: slotKeyOf(placement),
+    pool,
+    version: 1,
+    state: 'assigned',
+    desiredState: 'running',
+    released: false,
+    appliedAt: now,
+    stateTimes: { assigned: now },
+    desiredAt: now,
+    createdAt: now,
+    planId,
+    lastPlanId: planId,
+    ...(plan.evalId === undefined ? {} : { evalId: plan.evalId }),
+    priority: plan.priority,
+  };
+}

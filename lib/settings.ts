@@ -29,6 +29,8 @@ export const APPLIER = {
   memoryMiB: 1024,
   /** Milliseconds before the time-out at which no further plan is begun, and no further retry of one. */
   reserveMs: 5_000,
+  /** Milliseconds before the time-out at which a request that is under way is given up, so that the answer still gets out. */
+  abortMs: 1_500,
   /** Messages of one batch. */
   batchSize: PLATFORM.fifoBatch,
   /** First pause after a conflict or throttling, milliseconds; doubles, with full jitter. */

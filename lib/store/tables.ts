@@ -59,6 +59,15 @@ export type TableNames = { readonly [name in TableName]: string };
 /** Environment variables with the URLs of the queues. */
 export const QUEUE_ENV = { plans: 'BERTH_QUEUE_PLANS', quarantine: 'BERTH_QUEUE_QUARANTINE' } as const;
 
+/** A variable of the environment that must be there; throws with its name when it is not. */
+export function requiredEnv(env: Readonly<Record<string, string | undefined>>, variable: string): string {
+  const value = env[variable];
+  if (value === undefined || value === '') {
+    throw new Error(`${variable} is not set; a stack sets it for its functions, and the local engine prints it for clients`);
+  }
+  return value;
+}
+
 /** The names of the tables from the environment; throws with the variable's name when one in `needed` is missing. */
 export function tableNamesFromEnv<N extends TableName>(
   env: Readonly<Record<string, string | undefined>>,
@@ -66,12 +75,7 @@ export function tableNamesFromEnv<N extends TableName>(
 ): { readonly [name in N]: string } {
   const names: Partial<Record<N, string>> = {};
   for (const table of needed) {
-    const variable = TABLES[table].env;
-    const value = env[variable];
-    if (value === undefined || value === '') {
-      throw new Error(`${variable} is not set; it must hold the name of the ${TABLES[table].id} table`);
-    }
-    names[table] = value;
+    names[table] = requiredEnv(env, TABLES[table].env);
   }
   return names as { readonly [name in N]: string };
 }

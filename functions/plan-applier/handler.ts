@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@aws-lambda-powertools/logger';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { PoolName } from '../../lib/ids.ts';
+import type { Pool } from '../../lib/nodes/pool.ts';
+import { APPLIER } from '../../lib/settings.ts';
+import { dynamoClient } from '../../lib/store/dynamo.ts';
+import { planStore } from '../../lib/store/plan-store.ts';
+import { quarantine } from '../../lib/store/queue.ts';
+import { QUEUE_ENV, requiredEnv, tableNamesFromEnv } from '../../lib/store/tables.ts';
+import { type EpochMs, systemClock } from '../../lib/time.ts';
+import { applyRecords, type Edges } from './apply-records.ts';
+import { batchResponse, byGroup, planRecord } from './records.ts';
+import { tell, tellFailure } from './tell.ts';
+
+const logger = new Logger({ serviceName: 'plan-applier' });
+const tables = tableNamesFromEnv(process.env, ['nodes', 'tasks', 'plans', 'pools']);
+const quarantineUrl = requiredEnv(process.env, QUEUE_ENV.quarantine);
+const dynamo = dynamoClient();
+const sqs = new SQSClient({ requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true } });
+/** Pools as the last batch left them, for the next one of this environment. */
+const pools = new Map<PoolName, Pool>();
+
+export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
+  const remaining = context.getRemainingTimeInMillis();
+  const signal = AbortSignal.timeout(Math.max(1, remaining - APPLIER.abortMs));
+  const apply = {
+    store: planStore(dynamo, tables, signal),
+    clock: systemClock,
+    deadline: (Date.now() + remaining - APPLIER.reserveMs) as EpochMs,
+    sleep: (ms: number) => sleep(ms),
+    random: Math.random,
+    pools,
+  };
+  const edges: Edges = {
+    async quarantine(record, reason) {
+      await quarantine(sqs, quarantineUrl, record.body, { ...record, reason }, signal);
+      logger.error('plan message quarantined', { reason, messageId: record.messageId, pool: record.group });
+    },
+    decided: (outcome) => tell(logger, outcome),
+    failed: (error, records) => tellFailure(logger, error, records),
+  };
+  const failed = await Promise.all(byGroup(event.Records.map(planRecord)).map((records) => applyRecords(records, apply, edges)));
+  return batchResponse(failed.flat());
+}

@@ -1,0 +1,28 @@
+import type { Logger } from '@aws-lambda-powertools/logger';
+import type { Decided } from '../../lib/plans/fold.ts';
+import type { PlanRecord } from './records.ts';
+
+/** One line that answers why a plan came out as it did. Plans that were simply applied are told at debug. */
+export function tell(logger: Logger, { delivery, result, stored, differs }: Decided): void {
+  const { planId, pool, status, index } = result;
+  const about = { planId, pool, ...(result.evalId === undefined ? {} : { evalId: result.evalId }) };
+  if (differs) {
+    logger.warn('plan id used again with another content; the first result stands', { ...about, status });
+  }
+  if (stored) {
+    logger.debug('plan delivered again; its result stands', { ...about, status });
+    return;
+  }
+  for (const { nodeId, code, message } of result.rejectedNodes) {
+    logger.info('plan for node rejected', { ...about, nodeId, code, reason: message });
+  }
+  if (status === 'invalid') logger.warn('plan invalid', { ...about, problems: result.problems });
+  else if (status === 'expired') logger.info('plan expired', { ...about, receivedAt: delivery.receivedAt });
+  else logger.debug('plan decided', { ...about, status, index, committed: result.committed });
+}
+
+/** Why records go back to the queue. */
+export function tellFailure(logger: Logger, error: Error, records: readonly PlanRecord[]): void {
+  const about = { pool: records[0]?.group, messages: records.length };
+  logger.error('plans returned to the queue', { ...about, error });
+}

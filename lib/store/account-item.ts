@@ -1,0 +1,58 @@
+import type { NodeId, PoolName, TaskId } from '../ids.ts';
+import { type Account, isSchedulable } from '../nodes/account.ts';
+import type { ClaimKey } from '../nodes/claims.ts';
+import type { PortRanges } from '../nodes/ports.ts';
+import { shardOf } from '../nodes/shard.ts';
+import { accountPartition } from './keys.ts';
+
+/**
+ * The account as an item. Sharers of a volume stand in a set attribute of their own under the claim's key, since DynamoDB
+ * adds to and takes from top-level sets only, and drops a set that has become empty.
+ */
+const VOLUME_PREFIX = 'volume/';
+
+export interface AccountKey {
+  readonly poolShard: string;
+  readonly nodeId: NodeId;
+}
+
+export function accountKey(pool: PoolName, shards: number, nodeId: NodeId): AccountKey {
+  return { poolShard: accountPartition(pool, shardOf(nodeId, shards)), nodeId };
+}
+
+export function accountItem(key: AccountKey, account: Account): Record<string, unknown> {
+  const { claims, sharers, withdrawn, reservedRanges, ...plain } = account;
+  return {
+    ...plain,
+    ...key,
+    schedulable: isSchedulable(account),
+    claims: Object.fromEntries(claims),
+    ...Object.fromEntries(sharers),
+    ...(withdrawn.size > 0 ? { withdrawn } : {}),
+    ...(reservedRanges.size > 0 ? { reservedRanges: Object.fromEntries(reservedRanges) } : {}),
+  };
+}
+
+/** The account that an item of ours holds. */
+export function accountFromItem(item: Readonly<Record<string, unknown>>): Account {
+  const stored = item as unknown as Omit<Account, 'claims' | 'sharers' | 'withdrawn' | 'reservedRanges'> & {
+    claims: Record<ClaimKey, string>;
+    withdrawn?: Set<ClaimKey>;
+    reservedRanges?: Record<string, PortRanges>;
+  };
+  const sharers = Object.entries(item).filter(([name]) => name.startsWith(VOLUME_PREFIX)) as [ClaimKey, Set<TaskId>][];
+  return {
+    nodeId: stored.nodeId,
+    status: stored.status,
+    eligibility: stored.eligibility,
+    drain: stored.drain,
+    capacity: stored.capacity,
+    free: stored.free,
+    claims: new Map(Object.entries(stored.claims) as [ClaimKey, string][]),
+    sharers: new Map(sharers),
+    withdrawn: stored.withdrawn ?? new Set(),
+    reservedRanges: new Map(Object.entries(stored.reservedRanges ?? {})),
+    version: stored.version,
+    index: stored.index,
+  };
+}

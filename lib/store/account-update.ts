@@ -1,0 +1,123 @@
+import { ANY_ADDRESS, FREE, isListed, portKey } from '../nodes/claims.ts';
+import type { BlindChange, Demand } from '../nodes/blind.ts';
+
+/** An UpdateItem's expressions, its values as plain JavaScript. */
+export interface UpdateExpression {
+  readonly UpdateExpression: string;
+  readonly ConditionExpression: string;
+  readonly names: Readonly<Record<string, string>>;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+const DEMANDS: Readonly<Record<Demand, string>> = {
+  there: 'attribute_exists(nodeId)',
+  ready: '#status = :ready',
+  schedulable: 'schedulable = :yes',
+};
+
+/**
+ * The update of an account that nobody has read: `change` applied, on the condition that every part of it fits. `index` is
+ * the pool's index of the commit.
+ */
+export function blindUpdate(change: BlindChange, index: number): UpdateExpression {
+  const names: Record<string, string> = {};
+  const values: Record<string, unknown> = { ':one': 1, ':index': index };
+  const conditions = [DEMANDS[change.demand]];
+  const sets = ['version = version + :one', '#index = :index'];
+  const removes: string[] = [];
+  const adds: string[] = [];
+  const deletes: string[] = [];
+  names['#index'] = 'index';
+  if (change.demand === 'ready') Object.assign(names, { '#status': 'status' }), (values[':ready'] = 'ready');
+  if (change.demand === 'schedulable') values[':yes'] = true;
+
+  let count = 0;
+  for (const [resource, amount] of change.net) {
+    const at = count++;
+    names[`#r${at}`] = resource;
+    const need = change.need.get(resource);
+    if (need !== undefined) {
+      conditions.push(`free.#r${at} >= :n${at}`);
+      values[`:n${at}`] = need;
+    }
+    if (amount !== 0) {
+      values[':zero'] = 0;
+      values[`:a${at}`] = amount;
+      sets.push(`free.#r${at} = if_not_exists(free.#r${at}, :zero) - :a${at}`);
+    }
+  }
+
+  let portsAsked = false;
+  count = 0;
+  for (const [key, claim] of change.claims) {
+    const at = count++;
+    const held = `claims.#k${at}`;
+    names[`#k${at}`] = key;
+    values[`:t${at}`] = claim.task;
+    const notWithdrawn = () => {
+      names['#withdrawn'] = 'withdrawn';
+      values[`:k${at}`] = key;
+      conditions.push(`NOT contains(#withdrawn, :k${at})`);
+      const port = /^port\/.*\/(\d+)$/.exec(key);
+      if (!port) return;
+      values[`:p${at}`] = portKey(ANY_ADDRESS, Number(port[1]));
+      conditions.push(`NOT contains(#withdrawn, :p${at})`);
+      portsAsked = true;
+    };
+    switch (claim.op) {
+      case 'take':
+        if (isListed(key)) {
+          values[':free'] = FREE;
+          conditions.push(`${held} = :free`);
+        } else {
+          conditions.push(`attribute_not_exists(${held})`);
+        }
+        if (key.startsWith('volume/')) conditions.push(`attribute_not_exists(#k${at})`);
+        notWithdrawn();
+        sets.push(`${held} = :t${at}`);
+        break;
+      case 'take-if-free':
+        sets.push(`${held} = if_not_exists(${held}, :t${at})`);
+        break;
+      case 'release':
+        conditions.push(`${held} = :t${at}`);
+        if (isListed(key)) {
+          values[':free'] = FREE;
+          sets.push(`${held} = :free`);
+        } else {
+          removes.push(held);
+        }
+        break;
+      case 'pass':
+        values[`:f${at}`] = claim.from;
+        conditions.push(`${held} = :f${at}`);
+        notWithdrawn();
+        sets.push(`${held} = :t${at}`);
+        break;
+    }
+  }
+  // Reservations too wide to stand as keys: a port can only be decided about by who has read them.
+  if (portsAsked) conditions.push('attribute_not_exists(reservedRanges)');
+
+  for (const [key, tasks] of change.joins) {
+    const at = count++;
+    names[`#k${at}`] = key;
+    values[`:s${at}`] = tasks;
+    conditions.push(`attribute_not_exists(claims.#k${at})`);
+    adds.push(`#k${at} :s${at}`);
+  }
+  for (const [key, tasks] of change.leaves) {
+    const at = count++;
+    names[`#k${at}`] = key;
+    values[`:s${at}`] = tasks;
+    deletes.push(`#k${at} :s${at}`);
+  }
+
+  const clause = (keyword: string, parts: readonly string[]) => (parts.length > 0 ? [`${keyword} ${parts.join(', ')}`] : []);
+  return {
+    UpdateExpression: [...clause('SET', sets), ...clause('REMOVE', removes), ...clause('ADD', adds), ...clause('DELETE', deletes)].join(' '),
+    ConditionExpression: conditions.join(' AND '),
+    names,
+    values,
+  };
+}

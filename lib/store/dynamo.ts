@@ -1,0 +1,25 @@
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { type marshallOptions, type NativeAttributeValue, marshall as toItem, unmarshall as fromItem } from '@aws-sdk/util-dynamodb';
+
+/** DynamoDB's client with the time-outs that a function of 30 seconds can afford. */
+export function dynamoClient(config: DynamoDBClientConfig = {}): DynamoDBClient {
+  return new DynamoDBClient({
+    maxAttempts: 3,
+    // Without these a lost packet holds an invocation until it is killed. `throwOnRequestTimeout`: a time-out is an error, not a warning.
+    requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+    ...config,
+  });
+}
+
+export type Item = Record<string, NativeAttributeValue>;
+
+const OPTIONS: marshallOptions = { removeUndefinedValues: true };
+
+/** Plain values as attribute values. Throws on numbers that are not safe integers, which no item of ours holds. */
+export function marshall(values: object) {
+  return toItem(values as Item, OPTIONS);
+}
+
+export function unmarshall(item: Parameters<typeof fromItem>[0]): Item {
+  return fromItem(item);
+}

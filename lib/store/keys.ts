@@ -1,0 +1,18 @@
+import type { NodeId, PoolName } from '../ids.ts';
+
+/** Formats of composed keys. `#` is in no id, so no two composed keys meet. */
+
+/** Partition of the accounts of a shard. A consistent query of it reads accounts and nothing else. */
+export function accountPartition(pool: PoolName, shard: number): string {
+  return `${pool}#${shard}`;
+}
+
+/** Partition of the profiles of a shard: apart from the accounts, which every placement writes and every worker reads. */
+export function profilePartition(pool: PoolName, shard: number): string {
+  return `${pool}#${shard}#profile`;
+}
+
+/** Partition of the by-node index of tasks. */
+export function poolNodeKey(pool: PoolName, node: NodeId): string {
+  return `${pool}#${node}`;
+}

@@ -1,0 +1,174 @@
+import { APPLIER, PLATFORM, QUEUES, RESULTS } from '../lib/settings.ts';
+
+type Numbers<T> = { readonly [K in keyof T]: number };
+
+/** The settings of `lib/settings.ts` that the stacks are built from; their meaning and units stand there. */
+export interface Settings {
+  readonly applier: Numbers<typeof APPLIER>;
+  readonly queues: Numbers<typeof QUEUES>;
+  readonly results: Numbers<typeof RESULTS>;
+}
+
+export type SettingsOverrides = { readonly [G in keyof Settings]?: Partial<Settings[G]> };
+
+/** The settings of `lib/settings.ts` with `overrides` laid over them. */
+export function settingsWith(overrides: SettingsOverrides = {}): Settings {
+  return {
+    applier: { ...APPLIER, ...overrides.applier },
+    queues: { ...QUEUES, ...overrides.queues },
+    results: { ...RESULTS, ...overrides.results },
+  };
+}
+
+/** Thrown before anything is built when a setting or context value breaks a rule that Berth's guarantees or AWS rest on. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`these settings cannot be deployed:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+/** Ranges that SQS and Lambda accept. Sources: CreateQueue, CreateFunction, CreateEventSourceMapping. */
+const RANGES: readonly { setting: string; of: (s: Settings) => number; min: number; max: number; unit: string }[] = [
+  { setting: 'APPLIER.timeoutSeconds', of: (s) => s.applier.timeoutSeconds, min: 1, max: 900, unit: 's' },
+  { setting: 'APPLIER.memoryMiB', of: (s) => s.applier.memoryMiB, min: 128, max: 10_240, unit: 'MiB' },
+  { setting: 'APPLIER.batchSize', of: (s) => s.applier.batchSize, min: 1, max: PLATFORM.fifoBatch, unit: 'messages' },
+  {
+    setting: 'QUEUES.planVisibilitySeconds',
+    of: (s) => s.queues.planVisibilitySeconds,
+    min: 1,
+    max: 43_200,
+    unit: 's',
+  },
+  {
+    setting: 'QUEUES.planRetentionSeconds',
+    of: (s) => s.queues.planRetentionSeconds,
+    min: 60,
+    max: 1_209_600,
+    unit: 's',
+  },
+  {
+    setting: 'QUEUES.deadLetterRetentionSeconds',
+    of: (s) => s.queues.deadLetterRetentionSeconds,
+    min: 60,
+    max: 1_209_600,
+    unit: 's',
+  },
+  {
+    setting: 'QUEUES.quarantineRetentionSeconds',
+    of: (s) => s.queues.quarantineRetentionSeconds,
+    min: 60,
+    max: 1_209_600,
+    unit: 's',
+  },
+  // AWS advises at least 5 with Lambda: a receive counts even when the invocation was only throttled.
+  { setting: 'QUEUES.planMaxReceives', of: (s) => s.queues.planMaxReceives, min: 5, max: 1_000, unit: 'receives' },
+];
+
+/** AWS's advice for SQS with Lambda: throttled invocations are tried again inside the visibility time-out. */
+const VISIBILITY_PER_TIMEOUT = 6;
+
+/**
+ * What is wrong with `settings`, each problem with the setting, its value, what was expected and how to mend it; empty
+ * when all is well.
+ */
+export function settingProblems(settings: Settings): string[] {
+  const problems: string[] = [];
+  for (const { setting, of, min, max, unit } of RANGES) {
+    const value = of(settings);
+    if (!Number.isSafeInteger(value) || value < min || value > max) {
+      problems.push(
+        `${setting} is ${value}; AWS takes a whole number from ${min} to ${max} (${unit}): set one in that range`,
+      );
+    }
+  }
+  for (const rule of RULES) {
+    const problem = rule(settings);
+    if (problem !== undefined) {
+      problems.push(problem);
+    }
+  }
+  return problems;
+}
+
+/** Throws a {@link SettingsError} that lists every broken rule. */
+export function checkSettings(settings: Settings): void {
+  const problems = settingProblems(settings);
+  if (problems.length > 0) {
+    throw new SettingsError(problems);
+  }
+}
+
+const RULES: readonly ((settings: Settings) => string | undefined)[] = [
+  resultOutlivesMessage,
+  visibilityCoversRetries,
+  receivesEndBeforeRetention,
+  deadLettersStayLonger,
+  reserveFitsTimeout,
+];
+
+/**
+ * A result is what keeps a plan from taking effect again. The longest life of a message: the plan queue's retention, the
+ * dead-letter queue's (a FIFO queue starts the clock again when a message moves there), and the plan queue's once more
+ * after a redrive.
+ */
+function resultOutlivesMessage({ queues, results }: Settings): string | undefined {
+  const life = 2 * queues.planRetentionSeconds + queues.deadLetterRetentionSeconds;
+  if (results.retentionSeconds >= life) {
+    return undefined;
+  }
+  return (
+    `RESULTS.retentionSeconds is ${results.retentionSeconds}, but a message can live ${life} s ` +
+    `(QUEUES.planRetentionSeconds ${queues.planRetentionSeconds}, QUEUES.deadLetterRetentionSeconds ` +
+    `${queues.deadLetterRetentionSeconds}, and planRetentionSeconds again after a redrive); a plan whose result is gone ` +
+    `would take effect twice: raise RESULTS.retentionSeconds to at least ${life} or shorten a queue's retention`
+  );
+}
+
+/** A group is serial only while its messages stay invisible: a run that outlasts that is delivered a second time beside itself. */
+function visibilityCoversRetries({ applier, queues }: Settings): string | undefined {
+  const least = VISIBILITY_PER_TIMEOUT * applier.timeoutSeconds;
+  if (queues.planVisibilitySeconds >= least) {
+    return undefined;
+  }
+  return (
+    `QUEUES.planVisibilitySeconds is ${queues.planVisibilitySeconds}; expected at least ${VISIBILITY_PER_TIMEOUT} times ` +
+    `APPLIER.timeoutSeconds (${applier.timeoutSeconds}), that is ${least}: derive it from the time-out, or shorten the time-out`
+  );
+}
+
+/** A message that expires in the plan queue is deleted without a trace: it must reach the dead-letter queue before. */
+function receivesEndBeforeRetention({ queues }: Settings): string | undefined {
+  const receiving = queues.planMaxReceives * queues.planVisibilitySeconds;
+  if (receiving < queues.planRetentionSeconds) {
+    return undefined;
+  }
+  return (
+    `QUEUES.planRetentionSeconds is ${queues.planRetentionSeconds}, but ${queues.planMaxReceives} receives ` +
+    `(QUEUES.planMaxReceives) of ${queues.planVisibilitySeconds} s each (QUEUES.planVisibilitySeconds) take ${receiving} s; ` +
+    'a failing message would expire before it reaches the dead-letter queue: lengthen the retention or lower the receives'
+  );
+}
+
+function deadLettersStayLonger({ queues }: Settings): string | undefined {
+  if (queues.deadLetterRetentionSeconds >= queues.planRetentionSeconds) {
+    return undefined;
+  }
+  return (
+    `QUEUES.deadLetterRetentionSeconds is ${queues.deadLetterRetentionSeconds}, less than QUEUES.planRetentionSeconds ` +
+    `(${queues.planRetentionSeconds}); what failed must stay to be looked at at least as long as what waits: raise it`
+  );
+}
+
+function reserveFitsTimeout({ applier }: Settings): string | undefined {
+  if (applier.reserveMs >= 0 && applier.reserveMs < applier.timeoutSeconds * 1000) {
+    return undefined;
+  }
+  return (
+    `APPLIER.reserveMs is ${applier.reserveMs} ms, but APPLIER.timeoutSeconds leaves ${applier.timeoutSeconds * 1000} ms in all; ` +
+    'no plan would ever be begun: lower the reserve or raise the time-out'
+  );
+}

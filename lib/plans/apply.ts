@@ -66,11 +66,11 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
   let tries = 0;
   const left = (error: Error): Applied => ({ decided, parked, left: pending, error });
 
-  while (pending[0] !== undefined) {
+  for (let first = pending[0]; first !== undefined; first = pending[0]) {
     if (clock() >= context.deadline) return left(new Error('no time is left in this invocation'));
     try {
-      facts ??= newFacts(context.pools.get(pending[0].pool) ?? (await store.readPool(pending[0].pool)));
-      const fold = foldPlans(alone ? pending.slice(0, 1) : pending, facts, clock(), PLATFORM.transactionActions);
+      facts ??= newFacts(context.pools.get(first.pool) ?? (await store.readPool(first.pool)));
+      const fold = foldPlans(alone ? [first] : pending, facts, clock(), PLATFORM.transactionActions);
       if (fold.kind === 'needs') {
         if (facts.pool !== 'missing') learn(facts, await store.read(facts.pool, fold.needs));
         continue;
@@ -78,7 +78,7 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
       const outcome: CommitOutcome = fold.commit.results.length > 0 ? await store.commit(fold.commit) : { kind: 'committed' };
       if (outcome.kind === 'committed') {
         settle(facts, fold.commit);
-        remember(context, pending[0].pool, facts.pool);
+        remember(context, first.pool, facts.pool);
         decided.push(...fold.decided);
         pending = pending.slice(fold.decided.length);
         tries = 0;
@@ -95,7 +95,7 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
         // One of the group can never pass; which one shows when each is tried alone.
         alone = true;
       } else if (error.name === 'PermanentError') {
-        parked.push({ delivery: pending[0], reason: error.message });
+        parked.push({ delivery: first, reason: error.message });
         pending = pending.slice(1);
         alone = false;
       } else {

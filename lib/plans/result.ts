@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { evalId, nodeId, taskId } from '../ids.ts';
+import { evalId, nodeId, planId, taskId } from '../ids.ts';
 
 /** Codes of a refusal that says something of the node, not of one resource. A resource's own name is a code too. */
 export const REJECTION_CODES = [
@@ -27,7 +27,8 @@ const count = z.int();
 
 /** What became of a plan. Written once, in the transaction that gives the plan its effect, and never changed. */
 export const planResultSchema = z.strictObject({
-  planId: z.string(),
+  planId,
+  /** The message group that the plan came in. */
   pool: z.string(),
   evalId: z.optional(evalId),
   /**

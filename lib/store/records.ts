@@ -16,7 +16,7 @@ import { poolNodeKey } from './keys.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
-function fromItem<S extends z.ZodMiniType>(schema: S, item: Item, what: string, Failure = PermanentError): z.output<S> {
+function fromItem<S extends z.ZodMiniType>(schema: S, item: Item, what: string, Failure: new (message: string) => Error = PermanentError): z.output<S> {
   const outcome = schema.safeParse(item);
   if (outcome.success) return outcome.data;
   throw new Failure(`the stored ${what} is not of its shape: ${z.core.prettifyError(outcome.error)}`);

@@ -247,32 +247,22 @@ describe('the plan applier', () => {
               {
                 Sid: 'Pools',
                 Effect: 'Allow',
-                Action: ['dynamodb:ConditionCheckItem', 'dynamodb:GetItem', 'dynamodb:UpdateItem'],
+                Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
                 Resource: tableArn('Berth-Pools'),
               },
               {
                 Sid: 'Nodes',
                 Effect: 'Allow',
-                Action: [
-                  'dynamodb:BatchGetItem',
-                  'dynamodb:ConditionCheckItem',
-                  'dynamodb:GetItem',
-                  'dynamodb:UpdateItem',
-                ],
+                Action: ['dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
                 Resource: tableArn('Berth-Nodes'),
               },
               {
                 Sid: 'Tasks',
                 Effect: 'Allow',
-                Action: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
+                Action: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
                 Resource: tableArn('Berth-Tasks'),
               },
-              {
-                Sid: 'Plans',
-                Effect: 'Allow',
-                Action: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:PutItem'],
-                Resource: tableArn('Berth-Plans'),
-              },
+              { Sid: 'Plans', Effect: 'Allow', Action: 'dynamodb:PutItem', Resource: tableArn('Berth-Plans') },
               {
                 Sid: 'ReceivePlans',
                 Effect: 'Allow',

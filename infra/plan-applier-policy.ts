@@ -12,28 +12,17 @@ export interface PlanApplierResources {
 
 /**
  * Everything the plan applier may do. A transaction is authorized action by action, each by the permission of the plain
- * request (`PutItem`, `UpdateItem`), a condition check by `ConditionCheckItem`. Each statement has a Sid, which also
+ * request (`PutItem`, `UpdateItem`); that they suffice is tested against what the store sends. Each statement has a Sid, which also
  * keeps CDK from merging it with another.
  */
 export function planApplierStatements(resources: PlanApplierResources): iam.PolicyStatement[] {
   const { tableArn, planQueueArn, quarantineQueueArn, logGroupArn } = resources;
   return [
-    allow('Pools', tableArn('pools'), ['dynamodb:GetItem', 'dynamodb:UpdateItem', 'dynamodb:ConditionCheckItem']),
-    // Nodes are made by the client: an applier that could put one could bring back a node that was removed.
-    allow('Nodes', tableArn('nodes'), [
-      'dynamodb:GetItem',
-      'dynamodb:BatchGetItem',
-      'dynamodb:UpdateItem',
-      'dynamodb:ConditionCheckItem',
-    ]),
-    allow('Tasks', tableArn('tasks'), [
-      'dynamodb:GetItem',
-      'dynamodb:BatchGetItem',
-      'dynamodb:PutItem',
-      'dynamodb:UpdateItem',
-    ]),
-    // A result is put once and never changed.
-    allow('Plans', tableArn('plans'), ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:PutItem']),
+    allow('Pools', tableArn('pools'), ['dynamodb:GetItem', 'dynamodb:UpdateItem']),
+    allow('Nodes', tableArn('nodes'), ['dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']),
+    allow('Tasks', tableArn('tasks'), ['dynamodb:BatchGetItem', 'dynamodb:PutItem']),
+    // A result is put once and never changed; a redelivery finds it in the failed condition of that put.
+    allow('Plans', tableArn('plans'), ['dynamodb:PutItem']),
     // What the event source mapping does in the function's name.
     allow('ReceivePlans', planQueueArn, [
       'sqs:ReceiveMessage',

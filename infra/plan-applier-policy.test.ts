@@ -1,0 +1,90 @@
+import {
+  BatchGetItemCommand,
+  type DynamoDBClient,
+  GetItemCommand,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb';
+import { expect, test } from 'vitest';
+import type { NodeId, PlanId, PoolName, ServiceId, TaskId } from '../lib/ids.ts';
+import { accountOf } from '../lib/nodes/account.ts';
+import { nodeSpecSchema } from '../lib/nodes/node.ts';
+import type { Pool } from '../lib/nodes/pool.ts';
+import { taskKey } from '../lib/plans/decide-part.ts';
+import type { StoredResult } from '../lib/plans/facts.ts';
+import { planStore } from '../lib/store/plan-store.ts';
+import { slotKeyOf, type Task } from '../lib/tasks/task.ts';
+import { planApplierStatements } from './plan-applier-policy.ts';
+
+const TABLES = { pools: 'Pools', nodes: 'Nodes', tasks: 'Tasks', plans: 'Plans' } as const;
+
+/** Permissions that DynamoDB asks for, as `table action`. A transaction asks action by action. */
+function permissionsOf(command: unknown): string[] {
+  if (command instanceof GetItemCommand) {
+    return [`${command.input.TableName} dynamodb:GetItem`];
+  }
+  if (command instanceof BatchGetItemCommand) {
+    return Object.keys(command.input.RequestItems ?? {}).map((table) => `${table} dynamodb:BatchGetItem`);
+  }
+  if (command instanceof TransactWriteItemsCommand) {
+    return (command.input.TransactItems ?? []).flatMap(({ Put, Update, Delete, ConditionCheck }) => [
+      ...(Put ? [`${Put.TableName} dynamodb:PutItem`] : []),
+      ...(Update ? [`${Update.TableName} dynamodb:UpdateItem`] : []),
+      ...(Delete ? [`${Delete.TableName} dynamodb:DeleteItem`] : []),
+      ...(ConditionCheck ? [`${ConditionCheck.TableName} dynamodb:ConditionCheckItem`] : []),
+    ]);
+  }
+  throw new Error(`no permission is known for ${String(command)}`);
+}
+
+test('the plan applier may do on the tables what its store sends, no less and no more', async () => {
+  const asked = new Set<string>();
+  const client = {
+    send: async (command: unknown) => {
+      for (const permission of permissionsOf(command)) {
+        asked.add(permission);
+      }
+      return {};
+    },
+  } as unknown as DynamoDBClient;
+  const store = planStore(client, TABLES);
+
+  const pool = { pool: 'prod' as PoolName, index: 1, shards: 1, settings: {} } as Pool;
+  const [known, unknown] = ['n1', 'n2'] as NodeId[] as [NodeId, NodeId];
+  const task = {
+    taskId: 't1' as TaskId,
+    serviceId: 'web' as ServiceId,
+    slot: 1,
+    nodeId: known,
+    pool: pool.pool,
+  } as Task;
+  const key = taskKey(slotKeyOf(task), task.taskId);
+  const account = accountOf(nodeSpecSchema.parse({ nodeId: known, pool: pool.pool, capacity: {} }));
+  const none = new Map();
+
+  await store.readPool(pool.pool);
+  await store.read(pool, { accounts: new Set([known]), tasks: new Set([key]) });
+  await store.commit({
+    pool,
+    nodes: new Map([
+      [known, { kind: 'known', image: account }],
+      [
+        unknown,
+        { kind: 'blind', change: { demand: 'there', net: none, need: none, claims: none, joins: none, leaves: none } },
+      ],
+    ]),
+    tasks: new Map([[key, { before: 1, image: task }]]),
+    results: [
+      { fingerprint: 'f', result: { planId: 'p1' as PlanId, appliedAt: '2027-01-01T00:00:00Z' } } as StoredResult,
+    ],
+  });
+
+  const granted = planApplierStatements({
+    tableArn: (table) => TABLES[table as keyof typeof TABLES],
+    planQueueArn: 'plans',
+    quarantineQueueArn: 'quarantine',
+    logGroupArn: 'logs',
+  })
+    .flatMap(({ actions, resources }) => actions.map((action) => `${resources[0]} ${action}`))
+    .filter((permission) => permission.includes('dynamodb:'));
+  expect([...asked].toSorted()).toEqual(granted.toSorted());
+});

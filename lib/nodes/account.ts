@@ -26,6 +26,8 @@ export interface Account {
   readonly withdrawn: ReadonlySet<ClaimKey>;
   /** Reserved ports that are too many to stand as keys, by address (`*`: every address). */
   readonly reservedRanges: ReadonlyMap<string, PortRanges>;
+  /** Revision of the node's profile that belongs to it: who has read that one need not read it again. */
+  readonly profile: number;
   /** Counted up by every write: whoever writes what it computed from a copy compares it. */
   readonly version: number;
   /** The pool's index of the last commit that changed it. */
@@ -99,6 +101,7 @@ export function accountOf(spec: NodeSpec, before?: Account): Account {
     sharers: before?.sharers ?? new Map(),
     withdrawn,
     reservedRanges: wide ? reserved : new Map(),
+    profile: (before?.profile ?? 0) + 1,
     version: (before?.version ?? 0) + 1,
     index: before?.index ?? 0,
   };

@@ -3,8 +3,9 @@ import { type Account, type Exchange, type Holding, isSchedulable } from '../nod
 import type { Demand } from '../nodes/blind.ts';
 import { claimsOf, claimsWithout } from '../nodes/claims.ts';
 import { misfitOf } from '../nodes/fit.ts';
-import { amountOf, type Resources, TASKS_RESOURCE } from '../nodes/resources.ts';
+import { amountOf, type Resources } from '../nodes/resources.ts';
 import type { StopRelease } from '../nodes/pool.ts';
+import { holdingOf } from '../tasks/holding.ts';
 import { isTerminal, laterDesired } from '../tasks/states.ts';
 import { isLive, type SlotKey, slotKeyOf, type Task } from '../tasks/task.ts';
 import type { EpochMs } from '../time.ts';
@@ -137,11 +138,6 @@ function refusalOf(
   }
   const misfit = misfitOf(account, exchange);
   return misfit && { ...misfit, counts };
-}
-
-/** What a task has of its node, or would have. */
-export function holdingOf(task: Placement | Task): Holding {
-  return { taskId: task.taskId, resources: { ...task.resources, [TASKS_RESOURCE]: 1 }, claims: claimsOf(task) };
 }
 
 /** The stops and preemptions of a part: what they give back, and what becomes of the tasks. */

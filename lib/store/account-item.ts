@@ -52,6 +52,7 @@ export function accountFromItem(item: Readonly<Record<string, unknown>>): Accoun
     sharers: new Map(sharers),
     withdrawn: stored.withdrawn ?? new Set(),
     reservedRanges: new Map(Object.entries(stored.reservedRanges ?? {})),
+    profile: stored.profile,
     version: stored.version,
     index: stored.index,
   };

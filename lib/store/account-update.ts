@@ -17,18 +17,25 @@ const DEMANDS: Readonly<Record<Demand, string>> = {
 
 /**
  * The update of an account that nobody has read: `change` applied, on the condition that every part of it fits. `index` is
- * the pool's index of the commit.
+ * the pool's index of the commit; left out where no plan is the cause.
  */
-export function blindUpdate(change: BlindChange, index: number): UpdateExpression {
+export function blindUpdate(change: BlindChange, index?: number): UpdateExpression {
   const names: Record<string, string> = {};
-  const values: Record<string, unknown> = { ':one': 1, ':index': index };
+  const values: Record<string, unknown> = { ':one': 1 };
   const conditions = [DEMANDS[change.demand]];
-  const sets = ['version = version + :one', '#index = :index'];
+  const sets = ['version = version + :one'];
   const removes: string[] = [];
   const adds: string[] = [];
   const deletes: string[] = [];
-  names['#index'] = 'index';
-  if (change.demand === 'ready') Object.assign(names, { '#status': 'status' }), (values[':ready'] = 'ready');
+  if (index !== undefined) {
+    sets.push('#index = :index');
+    names['#index'] = 'index';
+    values[':index'] = index;
+  }
+  if (change.demand === 'ready') {
+    names['#status'] = 'status';
+    values[':ready'] = 'ready';
+  }
   if (change.demand === 'schedulable') values[':yes'] = true;
 
   let count = 0;

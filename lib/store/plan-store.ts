@@ -5,21 +5,21 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
-import type { NodeId, PoolName, TaskId } from '../ids.ts';
+import type { NodeId, TaskId } from '../ids.ts';
 import type { Account } from '../nodes/account.ts';
 import type { Pool } from '../nodes/pool.ts';
 import type { CommitOutcome, Learned, PlanStore } from '../plans/apply.ts';
 import { type TaskKey, taskKey } from '../plans/decide-part.ts';
 import type { Needs, StoredResult } from '../plans/facts.ts';
-import type { Commit, NodeWrite } from '../plans/fold.ts';
+import type { Commit } from '../plans/fold.ts';
 import { PLATFORM } from '../settings.ts';
 import type { SlotKey, Task } from '../tasks/task.ts';
-import { accountFromItem, accountItem, accountKey } from './account-item.ts';
-import { blindUpdate } from './account-update.ts';
+import { accountFromItem, accountKey } from './account-item.ts';
 import { type Item, marshall, unmarshall } from './dynamo.ts';
 import { BugError, type CancellationReason, cancellationReasons, RetryError, storeError } from './errors.ts';
-import { poolFromItem, resultFromItem, resultItem, taskFromItem, taskItem } from './records.ts';
+import { poolFromItem, resultFromItem, taskFromItem } from './records.ts';
 import type { TableNames } from './tables.ts';
+import { accountWrite, poolIndexWrite, resultWrite, taskWrite } from './writes.ts';
 
 /** The tables that plans are applied to. */
 export type PlanTables = Pick<TableNames, 'nodes' | 'tasks' | 'plans' | 'pools'>;
@@ -153,90 +153,17 @@ function countKeys(keys: ReturnType<typeof keysByTable>): number {
 /** The actions of a commit: the pool first, so that the fence is what fails first. */
 function actionsOf(commit: Commit, tables: PlanTables): Action[] {
   const { pool } = commit;
-  if (!pool) return commit.results.map((stored) => resultAction(stored, tables));
+  const results = commit.results.map((stored): Action => ({ target: { kind: 'result' }, write: resultWrite(tables.plans, stored) }));
+  if (!pool) return results;
   return [
-    poolAction(pool, tables),
-    ...[...commit.nodes].map(([node, write]): Action => nodeAction(pool, node, write, tables)),
-    ...[...commit.tasks].map(([key, { before, image }]): Action => ({
-      target: { kind: 'task', key },
-      write: {
-        Put: {
-          TableName: tables.tasks,
-          Item: marshall(taskItem(image)),
-          ...(before === 0
-            ? { ConditionExpression: 'attribute_not_exists(taskId)' }
-            : { ConditionExpression: 'version = :before', ExpressionAttributeValues: marshall({ ':before': before }) }),
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        },
-      },
+    { target: { kind: 'pool' }, write: poolIndexWrite(tables.pools, pool.pool, pool.index) },
+    ...[...commit.nodes].map(([node, write]): Action => ({
+      target: { kind: 'node', node },
+      write: accountWrite(tables.nodes, accountKey(pool.pool, pool.shards, node), write, pool.index),
     })),
-    ...commit.results.map((stored) => resultAction(stored, tables)),
+    ...[...commit.tasks].map(([key, write]): Action => ({ target: { kind: 'task', key }, write: taskWrite(tables.tasks, write) })),
+    ...results,
   ];
-}
-
-function poolAction({ pool, index }: { pool: PoolName; index: number }, tables: PlanTables): Action {
-  return {
-    target: { kind: 'pool' },
-    write: {
-      Update: {
-        TableName: tables.pools,
-        Key: marshall({ pool }),
-        UpdateExpression: 'SET #index = :index',
-        ConditionExpression: '#index = :before',
-        ExpressionAttributeNames: { '#index': 'index' },
-        ExpressionAttributeValues: marshall({ ':index': index, ':before': index - 1 }),
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      },
-    },
-  };
-}
-
-function nodeAction(pool: { pool: PoolName; index: number; shards: number }, node: NodeId, write: NodeWrite, tables: PlanTables): Action {
-  const key = accountKey(pool.pool, pool.shards, node);
-  const target: Target = { kind: 'node', node };
-  if (write.kind === 'known') {
-    return {
-      target,
-      write: {
-        Put: {
-          TableName: tables.nodes,
-          Item: marshall(accountItem(key, write.image)),
-          ConditionExpression: 'version = :before',
-          ExpressionAttributeValues: marshall({ ':before': write.image.version - 1 }),
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        },
-      },
-    };
-  }
-  const { UpdateExpression, ConditionExpression, names, values } = blindUpdate(write.change, pool.index);
-  return {
-    target,
-    write: {
-      Update: {
-        TableName: tables.nodes,
-        Key: marshall(key),
-        UpdateExpression,
-        ConditionExpression,
-        ExpressionAttributeNames: names,
-        ExpressionAttributeValues: marshall(values),
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      },
-    },
-  };
-}
-
-function resultAction(stored: StoredResult, tables: PlanTables): Action {
-  return {
-    target: { kind: 'result' },
-    write: {
-      Put: {
-        TableName: tables.plans,
-        Item: marshall(resultItem(stored)),
-        ConditionExpression: 'attribute_not_exists(planId)',
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      },
-    },
-  };
 }
 
 /** What the failed conditions of a cancelled transaction have shown. */

@@ -1,0 +1,117 @@
+import { type TransactWriteItem, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
+import type { NodeId, PoolName } from '../ids.ts';
+import { type Account, accountOf } from '../nodes/account.ts';
+import { type NodeSpec, type NodeSpecInput, nodeSpecSchema } from '../nodes/node.ts';
+import type { Pool } from '../nodes/pool.ts';
+import { shardOf } from '../nodes/shard.ts';
+import { InvalidInputError, type Problem, parsed } from '../schema.ts';
+import { accountFromItem, accountKey } from '../store/account-item.ts';
+import { marshall, unmarshall } from '../store/dynamo.ts';
+import { cancellationReasons, storeError } from '../store/errors.ts';
+import { profilePartition } from '../store/keys.ts';
+import { accountWrite } from '../store/writes.ts';
+import type { EpochMs } from '../time.ts';
+import type { Connection } from './connection.ts';
+import { readPool } from './pools.ts';
+import { retrying } from './retrying.ts';
+
+/** Nodes of one transaction: two items each. */
+const GROUP = 40;
+/** Transactions under way at once. */
+const LANES = 4;
+
+/**
+ * Registers nodes, or registers them again: a new capacity moves what is free by the difference, what tasks hold stays.
+ * All are checked before the first is written; then each is written whole or not at all. Safe to run again after a failure.
+ */
+export async function registerNodes(
+  connection: Connection,
+  inputs: readonly NodeSpecInput[],
+  onProgress: (done: number, of: number) => void = () => {},
+): Promise<void> {
+  const specs = inputs.map((input, at) => parsed(nodeSpecSchema, input, inputs.length === 1 ? 'the node' : `node [${at}]`));
+  const twice = repeated(specs);
+  if (twice.length > 0) throw new InvalidInputError('the list of nodes', twice);
+  const pools = new Map<PoolName, Pool>();
+  for (const pool of new Set(specs.map((spec) => spec.pool))) pools.set(pool, await readPool(connection, pool));
+
+  const groups: { pool: Pool; specs: NodeSpec[] }[] = [];
+  for (const [name, pool] of pools) {
+    const own = specs.filter((spec) => spec.pool === name);
+    for (let at = 0; at < own.length; at += GROUP) groups.push({ pool, specs: own.slice(at, at + GROUP) });
+  }
+  let done = 0;
+  const queue = groups.values();
+  const lane = async () => {
+    for (const group of queue) {
+      await registerGroup(connection, group.pool, group.specs);
+      done += group.specs.length;
+      onProgress(done, specs.length);
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+}
+
+function repeated(specs: readonly NodeSpec[]): Problem[] {
+  const seen = new Set<string>();
+  return specs.flatMap(({ pool, nodeId }, at) => {
+    const key = `${pool} ${nodeId}`;
+    if (seen.has(key)) return [{ path: `[${at}].nodeId`, message: `node ${nodeId} stands in the list already` }];
+    seen.add(key);
+    return [];
+  });
+}
+
+/** Writes a group as if none of its nodes were there; those that are come back with the refusal, and are written anew from what they are. */
+async function registerGroup(connection: Connection, pool: Pool, specs: readonly NodeSpec[]): Promise<void> {
+  const { dynamo, tables } = connection;
+  const accounts = new Map<NodeId, Account>();
+  await retrying(async () => {
+    const now = connection.clock();
+    const writes = specs.flatMap((spec) => {
+      const image = accountOf(spec, accounts.get(spec.nodeId));
+      return [
+        accountWrite(tables.nodes, accountKey(pool.pool, pool.shards, spec.nodeId), { kind: 'known', image }),
+        profileWrite(tables.nodes, pool, spec, image.profile, now),
+      ];
+    });
+    try {
+      await dynamo.send(new TransactWriteItemsCommand({ TransactItems: writes }));
+    } catch (error) {
+      const reasons = cancellationReasons(error) ?? [];
+      specs.forEach(({ nodeId }, at) => {
+        const reason = reasons[2 * at];
+        if (reason?.Code !== 'ConditionalCheckFailed') return;
+        if (reason.Item) accounts.set(nodeId, accountFromItem(unmarshall(reason.Item as Parameters<typeof unmarshall>[0])));
+        else accounts.delete(nodeId);
+      });
+      throw storeError(error);
+    }
+  });
+}
+
+function profileWrite(table: string, pool: Pool, spec: NodeSpec, revision: number, now: EpochMs): TransactWriteItem {
+  const { nodeId, addresses, devices, labels, cores, reservedPorts, maxTasks } = spec;
+  return {
+    Update: {
+      TableName: table,
+      Key: marshall({ poolShard: profilePartition(pool.pool, shardOf(nodeId, pool.shards)), nodeId }),
+      UpdateExpression:
+        'SET addresses = :addresses, devices = :devices, labels = :labels, cores = :cores, reservedPorts = :reservedPorts, ' +
+        `revision = :revision, registeredAt = if_not_exists(registeredAt, :now), events = if_not_exists(events, :none)${
+          maxTasks === undefined ? ' REMOVE maxTasks' : ', maxTasks = :maxTasks'
+        }`,
+      ExpressionAttributeValues: marshall({
+        ':addresses': addresses,
+        ':devices': devices,
+        ':labels': labels,
+        ':cores': cores,
+        ':reservedPorts': reservedPorts,
+        ':revision': revision,
+        ':now': now,
+        ':none': [],
+        ':maxTasks': maxTasks,
+      }),
+    },
+  };
+}

@@ -10,6 +10,7 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
   readonly optionalDependencies: Readonly<Record<string, string>>;
+  readonly overrides: Readonly<Record<string, string>>;
 }
 
 interface Lock {
@@ -114,7 +115,12 @@ describe('the patterns', () => {
 
 describe('package.json', () => {
   const manifest = readJson<Manifest>('package.json');
-  const versions = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies };
+  const versions = {
+    ...manifest.dependencies,
+    ...manifest.devDependencies,
+    ...manifest.optionalDependencies,
+    ...manifest.overrides,
+  };
 
   it('is what a private ESM package of this Node line is', () => {
     expect(manifest).toMatchObject({ name: 'berth', private: true, type: 'module' });
@@ -161,6 +167,22 @@ describe('package-lock.json', () => {
     const unchecked = packages.filter(([path, one]) => path !== '' && !one.inBundle && !one.link && !one.integrity);
     expect(unchecked.map(([path]) => path)).toEqual([]);
   });
+
+  // An optional package that could not be had when the lock file was written is left out of it, and `npm ci` then refuses.
+  it('holds every package that another one in it asks for', () => {
+    const missing = packages.flatMap(([path, one]) => {
+      const asked = Object.keys({ ...(one.dependencies ?? {}), ...(one.optionalDependencies ?? {}) });
+      return asked.filter((name) => !isFound(name, path)).map((name) => `${name}, asked for by ${path}`);
+    });
+    expect(missing).toEqual([]);
+  });
+
+  /** Whether a package at `path` finds `name` as Node does: beside itself, then one folder up after the other. */
+  function isFound(name: string, path: string): boolean {
+    if (`${path === '' ? '' : `${path}/`}node_modules/${name}` in lock.packages) return true;
+    if (path === '') return false;
+    return isFound(name, path.slice(0, Math.max(0, path.lastIndexOf('node_modules/') - 1)));
+  }
 
   it('is in step with package.json', () => {
     expect(lock.lockfileVersion).toBe(3);

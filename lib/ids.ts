@@ -10,7 +10,10 @@ const ID_PATTERN = new RegExp(`^[A-Za-z0-9_][A-Za-z0-9_.:/+=,~-]{0,${BOUNDS.idLe
 const ID_EXPECTED = `a text of 1 to ${BOUNDS.idLength} characters, letters, digits and _ . : / + = , ~ - only, beginning with a letter, a digit or _`;
 
 function idOf<B extends string>() {
-  return z.string({ error: ID_EXPECTED }).check(z.regex(ID_PATTERN, { error: ID_EXPECTED })).brand<B>();
+  return z
+    .string({ error: ID_EXPECTED })
+    .check(z.regex(ID_PATTERN, { error: ID_EXPECTED }))
+    .brand<B>();
 }
 
 export const poolName = idOf<'PoolName'>();

@@ -15,7 +15,11 @@ const QUANTITY = 'a whole number from 0 to 9007199254740991';
 /** An amount of a resource: a non-negative safe integer, since DynamoDB, JSON and JavaScript agree on no other. */
 export const quantity = z
   .number({ error: QUANTITY })
-  .check(z.int({ error: QUANTITY }), z.gte(0, { error: QUANTITY }), z.lte(Number.MAX_SAFE_INTEGER, { error: QUANTITY }));
+  .check(
+    z.int({ error: QUANTITY }),
+    z.gte(0, { error: QUANTITY }),
+    z.lte(Number.MAX_SAFE_INTEGER, { error: QUANTITY }),
+  );
 
 /** A whole number from `min` to `max`, both included. */
 export function integer(min: number, max: number) {
@@ -85,10 +89,16 @@ export function problemsOf(error: z.core.$ZodError, input: unknown): Problem[] {
   for (const issue of error.issues) {
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
-        problems.push({ path: pathText([...issue.path, key]), message: 'unknown field: take it out, or check its spelling' });
+        problems.push({
+          path: pathText([...issue.path, key]),
+          message: 'unknown field: take it out, or check its spelling',
+        });
       }
     } else if (issue.code === 'invalid_key') {
-      problems.push({ path: pathText(issue.path), message: `name expected to be ${issue.issues[0]?.message ?? issue.message}` });
+      problems.push({
+        path: pathText(issue.path),
+        message: `name expected to be ${issue.issues[0]?.message ?? issue.message}`,
+      });
     } else if (issue.code === 'custom') {
       problems.push({ path: pathText(issue.path), message: issue.message });
     } else {
@@ -104,7 +114,10 @@ export function problemsOf(error: z.core.$ZodError, input: unknown): Problem[] {
 export function boundedProblems(problems: readonly Problem[]): Problem[] {
   const kept = problems
     .slice(0, RESULTS.maxProblems)
-    .map(({ path, message }) => ({ path: clip(path, RESULTS.maxMessageLength), message: clip(message, RESULTS.maxMessageLength) }));
+    .map(({ path, message }) => ({
+      path: clip(path, RESULTS.maxMessageLength),
+      message: clip(message, RESULTS.maxMessageLength),
+    }));
   const more = problems.length - kept.length;
   if (more > 0) kept.push({ path: '', message: `and ${more} more` });
   return kept;
@@ -116,7 +129,9 @@ export class InvalidInputError extends Error {
   readonly problems: readonly Problem[];
 
   constructor(what: string, problems: readonly Problem[]) {
-    super(`${what} is invalid: ${problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ')}`);
+    super(
+      `${what} is invalid: ${problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ')}`,
+    );
     this.problems = problems;
   }
 }

@@ -16,7 +16,11 @@ export interface Edges {
  * Handles the records of one pool, in order; answers which are to be delivered again: the first that failed and every one
  * after it. Whatever happens in here stays in this pool.
  */
-export async function applyRecords(records: readonly PlanRecord[], context: ApplyContext, edges: Edges): Promise<readonly PlanRecord[]> {
+export async function applyRecords(
+  records: readonly PlanRecord[],
+  context: ApplyContext,
+  edges: Edges,
+): Promise<readonly PlanRecord[]> {
   let at = 0;
   const giveBack = (error: unknown, from: number): readonly PlanRecord[] => {
     const failed = records.slice(from);

@@ -18,7 +18,9 @@ const logger = new Logger({ serviceName: 'plan-applier' });
 const tables = tableNamesFromEnv(process.env, ['nodes', 'tasks', 'plans', 'pools']);
 const quarantineUrl = requiredEnv(process.env, QUEUE_ENV.quarantine);
 const dynamo = dynamoClient();
-const sqs = new SQSClient({ requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true } });
+const sqs = new SQSClient({
+  requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+});
 /** Pools as the last batch left them, for the next one of this environment. */
 const pools = new Map<PoolName, Pool>();
 
@@ -41,6 +43,8 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
     decided: (outcome) => tell(logger, outcome),
     failed: (error, records) => tellFailure(logger, error, records),
   };
-  const failed = await Promise.all(byGroup(event.Records.map(planRecord)).map((records) => applyRecords(records, apply, edges)));
+  const failed = await Promise.all(
+    byGroup(event.Records.map(planRecord)).map((records) => applyRecords(records, apply, edges)),
+  );
   return batchResponse(failed.flat());
 }

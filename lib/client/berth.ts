@@ -16,7 +16,7 @@ import { type Connection, type ConnectOptions, openConnection } from './connecti
 import { readPool, registerPool } from './pools.ts';
 import { registerNodes } from './register-nodes.ts';
 import { type ReportOutcome, reportTask, type TaskRefInput } from './report-task.ts';
-import { readResults, ResultWaiters } from './results.ts';
+import { ResultWaiters, readResults } from './results.ts';
 import { retrying } from './retrying.ts';
 import { type PoolSnapshot, type ProfileCache, readSnapshot } from './snapshot.ts';
 

@@ -47,8 +47,8 @@ export async function registerPool({ dynamo, tables }: Connection, input: PoolSp
       new UpdateItemCommand({
         TableName: tables.pools,
         Key: marshall({ pool: spec.pool }),
-        UpdateExpression: 'SET settings = :settings, shards = if_not_exists(shards, :shards) ADD #index :one',
-        ExpressionAttributeNames: { '#index': 'index' },
+        UpdateExpression: 'SET #settings = :settings, #shards = if_not_exists(#shards, :shards) ADD #index :one',
+        ExpressionAttributeNames: { '#index': 'index', '#settings': 'settings', '#shards': 'shards' },
         ExpressionAttributeValues: marshall({ ':settings': spec.settings, ':shards': spec.shards, ':one': 1 }),
         ReturnValues: 'ALL_NEW',
       }),

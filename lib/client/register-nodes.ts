@@ -29,7 +29,9 @@ export async function registerNodes(
   inputs: readonly NodeSpecInput[],
   onProgress: (done: number, of: number) => void = () => {},
 ): Promise<void> {
-  const specs = inputs.map((input, at) => parsed(nodeSpecSchema, input, inputs.length === 1 ? 'the node' : `node [${at}]`));
+  const specs = inputs.map((input, at) =>
+    parsed(nodeSpecSchema, input, inputs.length === 1 ? 'the node' : `node [${at}]`),
+  );
   const twice = repeated(specs);
   if (twice.length > 0) throw new InvalidInputError('the list of nodes', twice);
   const pools = new Map<PoolName, Pool>();
@@ -82,7 +84,8 @@ async function registerGroup(connection: Connection, pool: Pool, specs: readonly
       specs.forEach(({ nodeId }, at) => {
         const reason = reasons[2 * at];
         if (reason?.Code !== 'ConditionalCheckFailed') return;
-        if (reason.Item) accounts.set(nodeId, accountFromItem(unmarshall(reason.Item as Parameters<typeof unmarshall>[0])));
+        if (reason.Item)
+          accounts.set(nodeId, accountFromItem(unmarshall(reason.Item as Parameters<typeof unmarshall>[0])));
         else accounts.delete(nodeId);
       });
       throw storeError(error);
@@ -90,27 +93,25 @@ async function registerGroup(connection: Connection, pool: Pool, specs: readonly
   });
 }
 
+/** Times of its own and events stay as they are. */
 function profileWrite(table: string, pool: Pool, spec: NodeSpec, revision: number, now: EpochMs): TransactWriteItem {
   const { nodeId, addresses, devices, labels, cores, reservedPorts, maxTasks } = spec;
+  const values = { addresses, devices, labels, cores, reservedPorts, revision, maxTasks: maxTasks ?? null };
+  const names = Object.keys(values);
   return {
     Update: {
       TableName: table,
       Key: marshall({ poolShard: profilePartition(pool.pool, shardOf(nodeId, pool.shards)), nodeId }),
-      UpdateExpression:
-        'SET addresses = :addresses, devices = :devices, labels = :labels, cores = :cores, reservedPorts = :reservedPorts, ' +
-        `revision = :revision, registeredAt = if_not_exists(registeredAt, :now), events = if_not_exists(events, :none)${
-          maxTasks === undefined ? ' REMOVE maxTasks' : ', maxTasks = :maxTasks'
-        }`,
+      UpdateExpression: `SET ${names.map((name) => `#${name} = :${name}`).join(', ')}, #at = if_not_exists(#at, :now), #events = if_not_exists(#events, :none)`,
+      ExpressionAttributeNames: {
+        ...Object.fromEntries(names.map((name) => [`#${name}`, name])),
+        '#at': 'registeredAt',
+        '#events': 'events',
+      },
       ExpressionAttributeValues: marshall({
-        ':addresses': addresses,
-        ':devices': devices,
-        ':labels': labels,
-        ':cores': cores,
-        ':reservedPorts': reservedPorts,
-        ':revision': revision,
+        ...Object.fromEntries(Object.entries(values).map(([name, value]) => [`:${name}`, value])),
         ':now': now,
         ':none': [],
-        ':maxTasks': maxTasks,
       }),
     },
   };

@@ -1,16 +1,16 @@
 import { GetItemCommand, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
-import { type Account, exchanged, type Exchange } from '../nodes/account.ts';
+import type * as z from 'zod/mini';
+import { type Account, type Exchange, exchanged } from '../nodes/account.ts';
 import { type BlindChange, blindly } from '../nodes/blind.ts';
 import type { NodeWrite } from '../plans/fold.ts';
 import { parsed } from '../schema.ts';
-import { accountFromItem, type AccountKey, accountKey } from '../store/account-item.ts';
+import { type AccountKey, accountFromItem, accountKey } from '../store/account-item.ts';
 import { marshall, unmarshall } from '../store/dynamo.ts';
 import { cancellationReasons, storeError } from '../store/errors.ts';
 import { taskFromItem } from '../store/records.ts';
 import { accountWrite, taskWrite } from '../store/writes.ts';
 import { decideReport, type TaskReportInput, taskReportSchema } from '../tasks/report.ts';
 import { slotKeyOf, type Task, taskRefSchema } from '../tasks/task.ts';
-import type * as z from 'zod/mini';
 import type { Connection } from './connection.ts';
 import { poolShards } from './pools.ts';
 import { retrying } from './retrying.ts';
@@ -25,7 +25,11 @@ export type ReportOutcome = 'applied' | 'unchanged' | 'not-found';
  * Writes what an agent says of a task; the first report that ends it gives its resources back in the same
  * transaction. Safe to repeat, and beside a running applier.
  */
-export async function reportTask(connection: Connection, refInput: TaskRefInput, input: TaskReportInput): Promise<ReportOutcome> {
+export async function reportTask(
+  connection: Connection,
+  refInput: TaskRefInput,
+  input: TaskReportInput,
+): Promise<ReportOutcome> {
   const ref = parsed(taskRefSchema, refInput, 'the task');
   const report = parsed(taskReportSchema, input, 'the report');
   const key = marshall({ slotKey: slotKeyOf(ref), taskId: ref.taskId });
@@ -44,7 +48,12 @@ export async function reportTask(connection: Connection, refInput: TaskRefInput,
 /** What is known of the account that gets something back: nothing at first, then what a refused write has shown. */
 type Known = Account | 'missing' | undefined;
 
-async function writeReport(connection: Connection, before: Task, image: Task, exchange: Exchange | undefined): Promise<void> {
+async function writeReport(
+  connection: Connection,
+  before: Task,
+  image: Task,
+  exchange: Exchange | undefined,
+): Promise<void> {
   const { dynamo, tables } = connection;
   const task = taskWrite(tables.tasks, { before: before.version, image });
   if (!exchange) {
@@ -77,7 +86,9 @@ function releaseOf(known: Known, change: BlindChange | undefined, exchange: Exch
 }
 
 async function readAccount({ dynamo, tables }: Connection, key: AccountKey): Promise<Account | 'missing'> {
-  const { Item } = await dynamo.send(new GetItemCommand({ TableName: tables.nodes, Key: marshall(key), ConsistentRead: true }));
+  const { Item } = await dynamo.send(
+    new GetItemCommand({ TableName: tables.nodes, Key: marshall(key), ConsistentRead: true }),
+  );
   return accountOrMissing(Item);
 }
 

@@ -14,7 +14,9 @@ export class PlanTimeoutError extends Error {
   readonly planId: PlanId;
 
   constructor(planId: PlanId, timeoutMs: number) {
-    super(`plan ${planId} has no result after ${timeoutMs} ms; it may take effect yet: submit it again unchanged to go on waiting`);
+    super(
+      `plan ${planId} has no result after ${timeoutMs} ms; it may take effect yet: submit it again unchanged to go on waiting`,
+    );
     this.planId = planId;
   }
 }
@@ -67,9 +69,13 @@ export class ResultWaiters {
         const wanted = [...this.#waiters.keys()];
         for (let at = 0; at < wanted.length; at += PLATFORM.batchGetKeys) {
           const found = await readResults(this.#connection, wanted.slice(at, at + PLATFORM.batchGetKeys));
-          for (const result of found) for (const waiter of this.#waiters.get(result.planId) ?? []) waiter.resolve(result);
+          for (const result of found)
+            for (const waiter of this.#waiters.get(result.planId) ?? []) waiter.resolve(result);
         }
-        const youngest = Math.max(0, ...[...this.#waiters.values()].flatMap((set) => [...set].map(({ since }) => since)));
+        const youngest = Math.max(
+          0,
+          ...[...this.#waiters.values()].flatMap((set) => [...set].map(({ since }) => since)),
+        );
         await sleep(Math.min(LONGEST_MS, Math.max(SHORTEST_MS, (Date.now() - youngest) / 4)));
       }
     } catch (error) {

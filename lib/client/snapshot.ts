@@ -30,7 +30,11 @@ export type ProfileCache = Map<NodeId, Profile>;
  * Reads a pool consistently: its index first, then its shards side by side. Profiles are read only where `profiles` holds
  * none of the right revision, a shard's together.
  */
-export async function readSnapshot(connection: Connection, name: PoolName, profiles: ProfileCache): Promise<PoolSnapshot> {
+export async function readSnapshot(
+  connection: Connection,
+  name: PoolName,
+  profiles: ProfileCache,
+): Promise<PoolSnapshot> {
   const pool = await readPool(connection, name);
   const shards = await Promise.all(
     Array.from({ length: pool.shards }, async (_, shard) => {
@@ -63,7 +67,8 @@ async function queryAll({ dynamo, tables }: Connection, poolShard: string): Prom
       dynamo.send(
         new QueryCommand({
           TableName: tables.nodes,
-          KeyConditionExpression: 'poolShard = :poolShard',
+          KeyConditionExpression: '#poolShard = :poolShard',
+          ExpressionAttributeNames: { '#poolShard': 'poolShard' },
           ExpressionAttributeValues: marshall({ ':poolShard': poolShard }),
           ConsistentRead: true,
           ...(start ? { ExclusiveStartKey: start } : {}),

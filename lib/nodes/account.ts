@@ -1,9 +1,19 @@
 import type { NodeId, TaskId } from '../ids.ts';
-import { ANY_ADDRESS, type Claim, type ClaimKey, coreKey, deviceKey, FREE, isListed, portKey, type Sharers } from './claims.ts';
+import { BOUNDS } from '../settings.ts';
+import {
+  ANY_ADDRESS,
+  type Claim,
+  type ClaimKey,
+  coreKey,
+  deviceKey,
+  FREE,
+  isListed,
+  portKey,
+  type Sharers,
+} from './claims.ts';
 import type { Eligibility, NodeSpec, NodeStatus } from './node.ts';
 import { countPorts, inRanges, mergeRanges, type PortRanges, parsePortRanges } from './ports.ts';
 import { amountOf, type Resources, TASKS_RESOURCE, UNLIMITED_TASKS } from './resources.ts';
-import { BOUNDS } from '../settings.ts';
 
 /**
  * The account of a node: what is there, what is left of it, who holds what. All that deciding about a placement needs
@@ -35,7 +45,11 @@ export interface Account {
 }
 
 /** Whether a new task may be placed on the node. What the account's `schedulable` is derived from. */
-export function isSchedulable({ status, eligibility, drain }: Pick<Account, 'status' | 'eligibility' | 'drain'>): boolean {
+export function isSchedulable({
+  status,
+  eligibility,
+  drain,
+}: Pick<Account, 'status' | 'eligibility' | 'drain'>): boolean {
   return status === 'ready' && eligibility === 'eligible' && !drain;
 }
 

@@ -62,14 +62,16 @@ export function blindly(change: BlindChange | undefined, exchange: Exchange, dem
   if (!amounts || !claims || !volumes) return undefined;
   // A volume that is both shared and held alone in one change: which came first, conditions cannot say.
   for (const key of claims.keys()) if (volumes.joins.has(key) || volumes.leaves.has(key)) return undefined;
-  if (claims.size + volumes.joins.size + volumes.leaves.size > MAX_CLAIMS || amounts.net.size > MAX_RESOURCES) return undefined;
+  if (claims.size + volumes.joins.size + volumes.leaves.size > MAX_CLAIMS || amounts.net.size > MAX_RESOURCES)
+    return undefined;
   return { demand: RANK[demand] > RANK[before.demand] ? demand : before.demand, ...amounts, claims, ...volumes };
 }
 
 function blindAmounts(before: BlindChange, { gives, takes }: Exchange): Pick<BlindChange, 'net' | 'need'> | undefined {
   const net = new Map(before.net);
   const need = new Map(before.need);
-  for (const [name, amount] of sumOf(gives.map(({ resources }) => resources))) net.set(name, (net.get(name) ?? 0) - amount);
+  for (const [name, amount] of sumOf(gives.map(({ resources }) => resources)))
+    net.set(name, (net.get(name) ?? 0) - amount);
   for (const [name, amount] of sumOf(takes.map(({ resources }) => resources))) {
     const total = (net.get(name) ?? 0) + amount;
     net.set(name, total);
@@ -100,12 +102,18 @@ function blindClaims(before: BlindChange['claims'], { gives, takes }: Exchange):
   return claims;
 }
 
-function blindVolumes(before: BlindChange, { gives, takes }: Exchange): Pick<BlindChange, 'joins' | 'leaves'> | undefined {
+function blindVolumes(
+  before: BlindChange,
+  { gives, takes }: Exchange,
+): Pick<BlindChange, 'joins' | 'leaves'> | undefined {
   const joins = new Map(before.joins);
   const leaves = new Map(before.leaves);
-  const add = (map: Map<ClaimKey, ReadonlySet<TaskId>>, key: ClaimKey, task: TaskId) => map.set(key, new Set([...(map.get(key) ?? []), task]));
-  for (const { taskId, claims } of gives) for (const { key, mode } of claims) if (mode === 'shared') add(leaves, key, taskId);
-  for (const { taskId, claims } of takes) for (const { key, mode } of claims) if (mode === 'shared') add(joins, key, taskId);
+  const add = (map: Map<ClaimKey, ReadonlySet<TaskId>>, key: ClaimKey, task: TaskId) =>
+    map.set(key, new Set([...(map.get(key) ?? []), task]));
+  for (const { taskId, claims } of gives)
+    for (const { key, mode } of claims) if (mode === 'shared') add(leaves, key, taskId);
+  for (const { taskId, claims } of takes)
+    for (const { key, mode } of claims) if (mode === 'shared') add(joins, key, taskId);
   for (const key of joins.keys()) if (leaves.has(key)) return undefined;
   return { joins, leaves };
 }

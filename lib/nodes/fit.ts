@@ -1,7 +1,7 @@
+import type { TaskId } from '../ids.ts';
 import { type Account, type Exchange, exchanged, isReserved } from './account.ts';
 import { type Claim, type ClaimKey, FREE } from './claims.ts';
 import { amountOf, checkOrder, type Resources, TASKS_RESOURCE } from './resources.ts';
-import type { TaskId } from '../ids.ts';
 
 /** Why something does not fit a node. */
 export interface Misfit {
@@ -106,7 +106,8 @@ function portCollision(account: Account, ports: readonly Asked[]): Misfit | unde
 function deviceUnavailable(account: Account, devices: readonly Asked[]): Misfit | undefined {
   for (const { key, name } of devices) {
     if (!account.claims.has(key)) return { code: 'device-unavailable', message: `${name} is not listed by the node` };
-    if (account.withdrawn.has(key)) return { code: 'device-unavailable', message: `${name} is unhealthy, or listed no more` };
+    if (account.withdrawn.has(key))
+      return { code: 'device-unavailable', message: `${name} is unhealthy, or listed no more` };
   }
   return undefined;
 }
@@ -125,7 +126,10 @@ function volumeConflict(account: Account, volumes: readonly Asked[]): Misfit | u
   for (const claim of volumes) {
     const holder = writers.get(claim.key) ?? (claim.mode === 'exclusive' ? sharers.get(claim.key) : undefined);
     if (holder !== undefined) {
-      return { code: 'volume-conflict', message: `${heldBy(claim, holder)}, and one of the two claims it as single-writer` };
+      return {
+        code: 'volume-conflict',
+        message: `${heldBy(claim, holder)}, and one of the two claims it as single-writer`,
+      };
     }
     (claim.mode === 'exclusive' ? writers : sharers).set(claim.key, claim.taskId);
   }

@@ -48,7 +48,11 @@ export const nodeSpecSchema = z.strictObject({
   labels: z._default(
     z
       .record(text(1, BOUNDS.labelLength), text(0, BOUNDS.labelLength), { error: 'an object of texts by name' })
-      .check(z.refine((labels) => Object.keys(labels).length <= BOUNDS.labelsPerNode, { error: `at most ${BOUNDS.labelsPerNode} labels are expected` })),
+      .check(
+        z.refine((labels) => Object.keys(labels).length <= BOUNDS.labelsPerNode, {
+          error: `at most ${BOUNDS.labelsPerNode} labels are expected`,
+        }),
+      ),
     {},
   ),
 });

@@ -1,5 +1,5 @@
-import type { EpochMs } from '../time.ts';
 import type { NodeId } from '../ids.ts';
+import type { EpochMs } from '../time.ts';
 import type { NodeSpec } from './node.ts';
 
 /** Something that happened to a node, for people. The last ten are kept. */
@@ -16,23 +16,8 @@ export interface Profile extends Pick<NodeSpec, 'addresses' | 'devices' | 'label
   readonly nodeId: NodeId;
   /** Revision; the account names the one that belongs to it. */
   readonly revision: number;
-  readonly maxTasks?: number;
+  /** null: no limit. */
+  readonly maxTasks: number | null;
   readonly registeredAt: EpochMs;
   readonly events: readonly NodeEvent[];
-}
-
-export function profileOf(spec: NodeSpec, revision: number, now: EpochMs, before?: Profile): Profile {
-  const { nodeId, addresses, devices, labels, cores, reservedPorts, maxTasks } = spec;
-  return {
-    nodeId,
-    addresses,
-    devices,
-    labels,
-    cores,
-    reservedPorts,
-    ...(maxTasks === undefined ? {} : { maxTasks }),
-    revision,
-    registeredAt: before?.registeredAt ?? now,
-    events: before?.events ?? [],
-  };
 }

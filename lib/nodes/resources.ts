@@ -28,7 +28,9 @@ const resourceName = z
 export function resourcesSchema(max: number) {
   return z
     .record(resourceName, quantity, { error: 'an object of amounts by resource name, {"cpu": 500}' })
-    .check(z.refine((resources) => Object.keys(resources).length <= max, { error: `at most ${max} resources are expected` }));
+    .check(
+      z.refine((resources) => Object.keys(resources).length <= max, { error: `at most ${max} resources are expected` }),
+    );
 }
 
 /** The amount of `name` in `resources`: zero where it is not named. */

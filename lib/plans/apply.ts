@@ -75,7 +75,8 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
         if (facts.pool !== 'missing') learn(facts, await store.read(facts.pool, fold.needs));
         continue;
       }
-      const outcome: CommitOutcome = fold.commit.results.length > 0 ? await store.commit(fold.commit) : { kind: 'committed' };
+      const outcome: CommitOutcome =
+        fold.commit.results.length > 0 ? await store.commit(fold.commit) : { kind: 'committed' };
       if (outcome.kind === 'committed') {
         settle(facts, fold.commit);
         remember(context, first.pool, facts.pool);
@@ -134,7 +135,11 @@ function remember({ pools }: ApplyContext, name: Delivery['pool'], pool: Pool | 
 }
 
 /** Exponential back-off with full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"), never past the deadline. */
-async function pause({ sleep, random, clock, deadline }: ApplyContext, tries: number, atLeastMs: number): Promise<void> {
+async function pause(
+  { sleep, random, clock, deadline }: ApplyContext,
+  tries: number,
+  atLeastMs: number,
+): Promise<void> {
   const cap = Math.min(APPLIER.backoffCapMs, APPLIER.backoffBaseMs * 2 ** Math.min(tries, 16));
   const ms = Math.max(atLeastMs, random() * cap);
   await sleep(Math.max(0, Math.min(ms, deadline - clock())));

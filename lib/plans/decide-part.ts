@@ -3,8 +3,8 @@ import { type Account, type Exchange, type Holding, isSchedulable } from '../nod
 import type { Demand } from '../nodes/blind.ts';
 import { claimsOf, claimsWithout } from '../nodes/claims.ts';
 import { misfitOf } from '../nodes/fit.ts';
-import { amountOf, type Resources } from '../nodes/resources.ts';
 import type { StopRelease } from '../nodes/pool.ts';
+import { amountOf, type Resources } from '../nodes/resources.ts';
 import { holdingOf } from '../tasks/holding.ts';
 import { isTerminal, laterDesired } from '../tasks/states.ts';
 import { isLive, type SlotKey, slotKeyOf, type Task } from '../tasks/task.ts';
@@ -71,7 +71,12 @@ export interface PartEffect {
 
 export type PartOutcome =
   | { readonly kind: 'accepted'; readonly effect: PartEffect }
-  | { readonly kind: 'rejected'; readonly code: string; readonly message: string; /** Whether it says something of a node that was thought good. */ readonly counts: boolean }
+  | {
+      readonly kind: 'rejected';
+      readonly code: string;
+      readonly message: string /** Whether it says something of a node that was thought good. */;
+      readonly counts: boolean;
+    }
   /** Nothing can be said before these are read. */
   | { readonly kind: 'needs'; readonly tasks: readonly TaskKey[]; readonly account: boolean };
 
@@ -134,7 +139,11 @@ function refusalOf(
   }
   if (conflict !== undefined) return { code: 'task-conflict', message: conflict, counts };
   if (demand === 'schedulable' && !isSchedulable(account)) {
-    return { code: 'node-ineligible', message: `node ${nodeId} is ${account.drain ? 'draining' : 'not eligible'}`, counts };
+    return {
+      code: 'node-ineligible',
+      message: `node ${nodeId} is ${account.drain ? 'draining' : 'not eligible'}`,
+      counts,
+    };
   }
   const misfit = misfitOf(account, exchange);
   return misfit && { ...misfit, counts };
@@ -202,7 +211,8 @@ function placementsOf(part: NodePart, context: PartContext) {
 
 function conflictOf(task: Task, node: NodeId, pool: PoolName): string {
   if (task.pool !== pool) return `task ${task.taskId} exists already in pool ${task.pool}`;
-  if (task.nodeId !== node) return `task ${task.taskId} lives on node ${task.nodeId}; a task never moves, place a new one`;
+  if (task.nodeId !== node)
+    return `task ${task.taskId} lives on node ${task.nodeId}; a task never moves, place a new one`;
   return `task ${task.taskId} is ${isTerminal(task.state) ? task.state : 'stopped'}; a task is never run again, place a new one`;
 }
 

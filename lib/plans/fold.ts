@@ -4,9 +4,17 @@ import { type BlindChange, blindly } from '../nodes/blind.ts';
 import type { Pool } from '../nodes/pool.ts';
 import { clip, type Problem } from '../schema.ts';
 import { PLATFORM, RESULTS } from '../settings.ts';
-import { type EpochMs, isoTime } from '../time.ts';
 import type { Task } from '../tasks/task.ts';
-import { type AccountFact, decidePart, type PartContext, type PartEffect, partsOf, type TaskKey, taskKey } from './decide-part.ts';
+import { type EpochMs, isoTime } from '../time.ts';
+import {
+  type AccountFact,
+  decidePart,
+  type PartContext,
+  type PartEffect,
+  partsOf,
+  type TaskKey,
+  taskKey,
+} from './decide-part.ts';
 import type { Delivery } from './delivery.ts';
 import type { Facts, Needs, StoredResult } from './facts.ts';
 import type { PlanResult, RejectedNode } from './result.ts';
@@ -72,9 +80,16 @@ export function foldPlans(
   let bytes = 0;
 
   for (const delivery of deliveries) {
-    const stored = facts.results.get(delivery.planId) ?? results.find(({ result }) => result.planId === delivery.planId);
+    const stored =
+      facts.results.get(delivery.planId) ?? results.find(({ result }) => result.planId === delivery.planId);
     if (stored) {
-      decided.push({ delivery, result: stored.result, stored: true, differs: stored.fingerprint !== delivery.fingerprint, counted: [] });
+      decided.push({
+        delivery,
+        result: stored.result,
+        stored: true,
+        differs: stored.fingerprint !== delivery.fingerprint,
+        counted: [],
+      });
       continue;
     }
     const outcome = decidePlan(delivery, ledger, facts, now);
@@ -133,7 +148,12 @@ function writesOf({ nodes, tasks }: Ledger): Pick<Commit, 'nodes' | 'tasks'> {
 
 type PlanOutcome =
   | { readonly kind: 'needs'; readonly tasks: readonly TaskKey[]; readonly accounts: readonly NodeId[] }
-  | { readonly kind: 'decided'; readonly result: PlanResult; readonly counted: readonly RejectedNode[]; readonly ledger: Ledger };
+  | {
+      readonly kind: 'decided';
+      readonly result: PlanResult;
+      readonly counted: readonly RejectedNode[];
+      readonly ledger: Ledger;
+    };
 
 /** Decides about one plan on what stands in `before`; the ledger that comes back is the one after it. */
 function decidePlan(delivery: Delivery, before: Ledger, facts: Facts, now: EpochMs): PlanOutcome {
@@ -145,7 +165,8 @@ function decidePlan(delivery: Delivery, before: Ledger, facts: Facts, now: Epoch
   if (facts.pool === 'missing') {
     return answer({ status: 'invalid', problems: [POOL_NOT_FOUND(delivery.pool)] }, before);
   }
-  if ('problems' in delivery.content) return answer({ status: 'invalid', problems: [...delivery.content.problems] }, before);
+  if ('problems' in delivery.content)
+    return answer({ status: 'invalid', problems: [...delivery.content.problems] }, before);
   const { plan } = delivery.content;
   if (plan.notAfter !== undefined && now > Date.parse(plan.notAfter)) return answer({ status: 'expired' }, before);
 
@@ -169,7 +190,11 @@ function decidePlan(delivery: Delivery, before: Ledger, facts: Facts, now: Epoch
       needs.tasks.push(...outcome.tasks);
       if (outcome.account) needs.accounts.push(part.nodeId);
     } else if (outcome.kind === 'rejected') {
-      const rejection = { nodeId: part.nodeId, code: outcome.code, message: clip(outcome.message, RESULTS.maxMessageLength) };
+      const rejection = {
+        nodeId: part.nodeId,
+        code: outcome.code,
+        message: clip(outcome.message, RESULTS.maxMessageLength),
+      };
       rejected.push(rejection);
       if (outcome.counts) counted.push(rejection);
     } else if (enter(part.nodeId, outcome.effect, trial, facts, pool)) {
@@ -183,7 +208,8 @@ function decidePlan(delivery: Delivery, before: Ledger, facts: Facts, now: Epoch
   const voided = plan.allAtOnce && rejected.length > 0;
   const kept = voided ? [] : accepted;
   const status = rejected.length === 0 ? 'applied' : kept.length === 0 ? 'rejected' : 'partial';
-  const count = (of: (effect: PartEffect) => readonly unknown[]) => kept.reduce((sum, effect) => sum + of(effect).length, 0);
+  const count = (of: (effect: PartEffect) => readonly unknown[]) =>
+    kept.reduce((sum, effect) => sum + of(effect).length, 0);
   return answer(
     {
       status,
@@ -214,7 +240,8 @@ function enter(node: NodeId, effect: PartEffect, ledger: Ledger, facts: Facts, p
   const fact = accountAfter(node, ledger, facts);
   if (fact === undefined && !untouched) {
     const earlier = ledger.nodes.get(node);
-    const blind = earlier !== undefined && earlier !== 'missing' && earlier.kind === 'blind' ? earlier.change : undefined;
+    const blind =
+      earlier !== undefined && earlier !== 'missing' && earlier.kind === 'blind' ? earlier.change : undefined;
     const change = blindly(blind, effect.exchange, effect.demand);
     if (!change) return false;
     ledger.nodes.set(node, { kind: 'blind', change });

@@ -23,7 +23,8 @@ export interface Unusable {
  * it ends as an `invalid` result under that id, so that its worker learns of it.
  */
 export function readMessage({ body, group, sentAt }: PlanMessage): Delivery | Unusable {
-  if (Buffer.byteLength(body) > PLATFORM.messageBytes) return { reason: `the message is longer than ${PLATFORM.messageBytes} bytes` };
+  if (Buffer.byteLength(body) > PLATFORM.messageBytes)
+    return { reason: `the message is longer than ${PLATFORM.messageBytes} bytes` };
   let input: unknown;
   try {
     input = JSON.parse(body);

@@ -1,5 +1,5 @@
-import { ANY_ADDRESS, FREE, isListed, portKey } from '../nodes/claims.ts';
 import type { BlindChange, Demand } from '../nodes/blind.ts';
+import { ANY_ADDRESS, FREE, isListed, portKey } from '../nodes/claims.ts';
 
 /** An UpdateItem's expressions, its values as plain JavaScript. */
 export interface UpdateExpression {
@@ -9,10 +9,23 @@ export interface UpdateExpression {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
+/** Attributes by the names that expressions give them. All have one: which words DynamoDB reserves is a long list. */
+const ATTRIBUTES = {
+  '#node': 'nodeId',
+  '#version': 'version',
+  '#index': 'index',
+  '#status': 'status',
+  '#schedulable': 'schedulable',
+  '#free': 'free',
+  '#claims': 'claims',
+  '#withdrawn': 'withdrawn',
+  '#ranges': 'reservedRanges',
+} as const;
+
 const DEMANDS: Readonly<Record<Demand, string>> = {
-  there: 'attribute_exists(nodeId)',
+  there: 'attribute_exists(#node)',
   ready: '#status = :ready',
-  schedulable: 'schedulable = :yes',
+  schedulable: '#schedulable = :yes',
 };
 
 /**
@@ -23,17 +36,15 @@ export function blindUpdate(change: BlindChange, index?: number): UpdateExpressi
   const names: Record<string, string> = {};
   const values: Record<string, unknown> = { ':one': 1 };
   const conditions = [DEMANDS[change.demand]];
-  const sets = ['version = version + :one'];
+  const sets = ['#version = #version + :one'];
   const removes: string[] = [];
   const adds: string[] = [];
   const deletes: string[] = [];
   if (index !== undefined) {
     sets.push('#index = :index');
-    names['#index'] = 'index';
     values[':index'] = index;
   }
   if (change.demand === 'ready') {
-    names['#status'] = 'status';
     values[':ready'] = 'ready';
   }
   if (change.demand === 'schedulable') values[':yes'] = true;
@@ -44,13 +55,13 @@ export function blindUpdate(change: BlindChange, index?: number): UpdateExpressi
     names[`#r${at}`] = resource;
     const need = change.need.get(resource);
     if (need !== undefined) {
-      conditions.push(`free.#r${at} >= :n${at}`);
+      conditions.push(`#free.#r${at} >= :n${at}`);
       values[`:n${at}`] = need;
     }
     if (amount !== 0) {
       values[':zero'] = 0;
       values[`:a${at}`] = amount;
-      sets.push(`free.#r${at} = if_not_exists(free.#r${at}, :zero) - :a${at}`);
+      sets.push(`#free.#r${at} = if_not_exists(#free.#r${at}, :zero) - :a${at}`);
     }
   }
 
@@ -58,11 +69,10 @@ export function blindUpdate(change: BlindChange, index?: number): UpdateExpressi
   count = 0;
   for (const [key, claim] of change.claims) {
     const at = count++;
-    const held = `claims.#k${at}`;
+    const held = `#claims.#k${at}`;
     names[`#k${at}`] = key;
     values[`:t${at}`] = claim.task;
     const notWithdrawn = () => {
-      names['#withdrawn'] = 'withdrawn';
       values[`:k${at}`] = key;
       conditions.push(`NOT contains(#withdrawn, :k${at})`);
       const port = /^port\/.*\/(\d+)$/.exec(key);
@@ -104,13 +114,13 @@ export function blindUpdate(change: BlindChange, index?: number): UpdateExpressi
     }
   }
   // Reservations too wide to stand as keys: a port can only be decided about by who has read them.
-  if (portsAsked) conditions.push('attribute_not_exists(reservedRanges)');
+  if (portsAsked) conditions.push('attribute_not_exists(#ranges)');
 
   for (const [key, tasks] of change.joins) {
     const at = count++;
     names[`#k${at}`] = key;
     values[`:s${at}`] = tasks;
-    conditions.push(`attribute_not_exists(claims.#k${at})`);
+    conditions.push(`attribute_not_exists(#claims.#k${at})`);
     adds.push(`#k${at} :s${at}`);
   }
   for (const [key, tasks] of change.leaves) {
@@ -120,11 +130,18 @@ export function blindUpdate(change: BlindChange, index?: number): UpdateExpressi
     deletes.push(`#k${at} :s${at}`);
   }
 
-  const clause = (keyword: string, parts: readonly string[]) => (parts.length > 0 ? [`${keyword} ${parts.join(', ')}`] : []);
-  return {
-    UpdateExpression: [...clause('SET', sets), ...clause('REMOVE', removes), ...clause('ADD', adds), ...clause('DELETE', deletes)].join(' '),
-    ConditionExpression: conditions.join(' AND '),
-    names,
-    values,
-  };
+  const clause = (keyword: string, parts: readonly string[]) =>
+    parts.length > 0 ? [`${keyword} ${parts.join(', ')}`] : [];
+  const update = [
+    ...clause('SET', sets),
+    ...clause('REMOVE', removes),
+    ...clause('ADD', adds),
+    ...clause('DELETE', deletes),
+  ].join(' ');
+  const condition = conditions.join(' AND ');
+  // DynamoDB refuses a name that no expression uses.
+  for (const [name, attribute] of Object.entries(ATTRIBUTES)) {
+    if (`${update} ${condition}`.includes(name)) names[name] = attribute;
+  }
+  return { UpdateExpression: update, ConditionExpression: condition, names, values };
 }

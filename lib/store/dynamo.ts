@@ -1,5 +1,10 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { type marshallOptions, type NativeAttributeValue, marshall as toItem, unmarshall as fromItem } from '@aws-sdk/util-dynamodb';
+import {
+  unmarshall as fromItem,
+  type marshallOptions,
+  type NativeAttributeValue,
+  marshall as toItem,
+} from '@aws-sdk/util-dynamodb';
 
 /** DynamoDB's client with the time-outs that a function of 30 seconds can afford. */
 export function dynamoClient(config: DynamoDBClientConfig = {}): DynamoDBClient {

@@ -105,7 +105,9 @@ export function storeError(error: unknown): StoreError {
   const reasons = cancellationReasons(error);
   const message = describe(error);
   if (reasons) return make(worstOf(reasons), message, error);
-  const kind = namesOf(error).map((name) => EXCEPTIONS[name]).find((found) => found !== undefined);
+  const kind = namesOf(error)
+    .map((name) => EXCEPTIONS[name])
+    .find((found) => found !== undefined);
   return make(kind ?? (isServerFault(error) ? 'retry' : 'bug'), message, error);
 }
 
@@ -127,7 +129,10 @@ function worstOf(reasons: readonly CancellationReason[]): Kind {
 function make(kind: Kind, message: string, cause: unknown): StoreError {
   switch (kind) {
     case 'retry':
-      return new RetryError(message, { cause, afterMs: message.startsWith('TransactionInProgress') ? IN_PROGRESS_MS : 0 });
+      return new RetryError(message, {
+        cause,
+        afterMs: message.startsWith('TransactionInProgress') ? IN_PROGRESS_MS : 0,
+      });
     case 'conflict':
       return new ConflictError(message, { cause });
     case 'permanent':
@@ -155,9 +160,13 @@ function isServerFault(error: unknown): boolean {
 /** One line for the log: what it was, and where DynamoDB says so, which table or index was throttled and why. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const codes = cancellationReasons(error)?.map(({ Code }) => Code ?? 'None');
   const counts = new Map<string, number>();
-  for (const code of codes ?? []) if (code !== 'None') counts.set(code, (counts.get(code) ?? 0) + 1);
+  for (const { Code, Message } of cancellationReasons(error) ?? []) {
+    if (Code === undefined || Code === 'None') continue;
+    // A validation error says what is wrong with the request; a failed condition says nothing that is not known.
+    const reason = REASONS[Code] === 'permanent' && Message ? `${Code} (${Message})` : Code;
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
   const cancelled = [...counts].map(([code, count]) => `${count} ${code}`).join(', ');
   const { ThrottlingReasons } = error as { ThrottlingReasons?: readonly { reason?: string; resource?: string }[] };
   const throttled = (ThrottlingReasons ?? []).map(({ reason, resource }) => `${reason} on ${resource}`).join(', ');

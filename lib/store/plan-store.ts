@@ -81,7 +81,8 @@ export function planStore(client: DynamoDBClient, tables: PlanTables, signal?: A
           }
           const unread = (UnprocessedKeys ?? {}) as typeof keys;
           // DynamoDB leaves keys out when it throttles: asking at once for all of them again would make it worse.
-          if (countKeys(unread) > 0 && countKeys(unread) === countKeys(keys)) throw new RetryError('BatchGetItem: no key was processed');
+          if (countKeys(unread) > 0 && countKeys(unread) === countKeys(keys))
+            throw new RetryError('BatchGetItem: no key was processed');
           keys = unread;
         }
       }
@@ -123,7 +124,9 @@ type ReadRequest =
 
 function requestsOf(pool: Pool, needs: Needs): ReadRequest[] {
   return [
-    ...[...needs.accounts].map((node): ReadRequest => ({ table: 'nodes', key: accountKey(pool.pool, pool.shards, node) })),
+    ...[...needs.accounts].map(
+      (node): ReadRequest => ({ table: 'nodes', key: accountKey(pool.pool, pool.shards, node) }),
+    ),
     ...[...needs.tasks].map((key): ReadRequest => {
       const [slotKey, taskId] = key.split(' ') as [SlotKey, TaskId];
       return { table: 'tasks', key: { slotKey, taskId } };
@@ -153,15 +156,21 @@ function countKeys(keys: ReturnType<typeof keysByTable>): number {
 /** The actions of a commit: the pool first, so that the fence is what fails first. */
 function actionsOf(commit: Commit, tables: PlanTables): Action[] {
   const { pool } = commit;
-  const results = commit.results.map((stored): Action => ({ target: { kind: 'result' }, write: resultWrite(tables.plans, stored) }));
+  const results = commit.results.map(
+    (stored): Action => ({ target: { kind: 'result' }, write: resultWrite(tables.plans, stored) }),
+  );
   if (!pool) return results;
   return [
     { target: { kind: 'pool' }, write: poolIndexWrite(tables.pools, pool.pool, pool.index) },
-    ...[...commit.nodes].map(([node, write]): Action => ({
-      target: { kind: 'node', node },
-      write: accountWrite(tables.nodes, accountKey(pool.pool, pool.shards, node), write, pool.index),
-    })),
-    ...[...commit.tasks].map(([key, write]): Action => ({ target: { kind: 'task', key }, write: taskWrite(tables.tasks, write) })),
+    ...[...commit.nodes].map(
+      ([node, write]): Action => ({
+        target: { kind: 'node', node },
+        write: accountWrite(tables.nodes, accountKey(pool.pool, pool.shards, node), write, pool.index),
+      }),
+    ),
+    ...[...commit.tasks].map(
+      ([key, write]): Action => ({ target: { kind: 'task', key }, write: taskWrite(tables.tasks, write) }),
+    ),
     ...results,
   ];
 }
@@ -169,7 +178,9 @@ function actionsOf(commit: Commit, tables: PlanTables): Action[] {
 /** What the failed conditions of a cancelled transaction have shown. */
 function refused(actions: readonly Action[], reasons: readonly CancellationReason[], error: Error): CommitOutcome {
   if (reasons.length !== actions.length) {
-    throw new BugError(`a transaction of ${actions.length} actions was cancelled with ${reasons.length} reasons`, { cause: error });
+    throw new BugError(`a transaction of ${actions.length} actions was cancelled with ${reasons.length} reasons`, {
+      cause: error,
+    });
   }
   const learned = {
     accounts: new Map<NodeId, Account | 'missing'>(),
@@ -182,7 +193,8 @@ function refused(actions: readonly Action[], reasons: readonly CancellationReaso
     const target = actions[at]?.target;
     if (Code !== 'ConditionalCheckFailed' || !target) return;
     failed++;
-    const item: Item | undefined = Item && Object.keys(Item).length > 0 ? unmarshall(Item as Parameters<typeof unmarshall>[0]) : undefined;
+    const item: Item | undefined =
+      Item && Object.keys(Item).length > 0 ? unmarshall(Item as Parameters<typeof unmarshall>[0]) : undefined;
     switch (target.kind) {
       case 'pool':
         pool = item ? poolFromItem(item) : 'missing';

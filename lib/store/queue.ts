@@ -1,4 +1,4 @@
-import { type SQSClient, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { PLATFORM } from '../settings.ts';
 
 /** Where a message came from, and why it could not be used. */
@@ -25,13 +25,20 @@ export async function quarantine(
 ): Promise<void> {
   const options = signal ? { abortSignal: signal } : {};
   if (Buffer.byteLength(body) + ATTRIBUTE_BYTES <= PLATFORM.messageBytes) {
-    await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body, MessageAttributes: attributesOf(origin) }), options);
+    await client.send(
+      new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body, MessageAttributes: attributesOf(origin) }),
+      options,
+    );
     return;
   }
   const { MessageId } = await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body }), options);
   const note = { ...origin, about: MessageId };
   await client.send(
-    new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: JSON.stringify(note), MessageAttributes: attributesOf(origin) }),
+    new SendMessageCommand({
+      QueueUrl: queueUrl,
+      MessageBody: JSON.stringify(note),
+      MessageAttributes: attributesOf(origin),
+    }),
     options,
   );
 }

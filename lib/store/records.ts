@@ -1,11 +1,11 @@
 import * as z from 'zod/mini';
-import { type Pool, poolSettingsSchema } from '../nodes/pool.ts';
 import { poolName } from '../ids.ts';
+import { type Pool, poolSettingsSchema } from '../nodes/pool.ts';
 import type { StoredResult } from '../plans/facts.ts';
 import { planResultSchema } from '../plans/result.ts';
 import { RESULTS } from '../settings.ts';
 import { type Task, taskSchema } from '../tasks/task.ts';
-import { expiryAfter, type EpochMs } from '../time.ts';
+import { type EpochMs, expiryAfter } from '../time.ts';
 import { BugError, PermanentError } from './errors.ts';
 import { poolNodeKey } from './keys.ts';
 
@@ -16,7 +16,12 @@ import { poolNodeKey } from './keys.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
-function fromItem<S extends z.ZodMiniType>(schema: S, item: Item, what: string, Failure: new (message: string) => Error = PermanentError): z.output<S> {
+function fromItem<S extends z.ZodMiniType>(
+  schema: S,
+  item: Item,
+  what: string,
+  Failure: new (message: string) => Error = PermanentError,
+): z.output<S> {
   const outcome = schema.safeParse(item);
   if (outcome.success) return outcome.data;
   throw new Failure(`the stored ${what} is not of its shape: ${z.core.prettifyError(outcome.error)}`);

@@ -63,7 +63,9 @@ export const QUEUE_ENV = { plans: 'BERTH_QUEUE_PLANS', quarantine: 'BERTH_QUEUE_
 export function requiredEnv(env: Readonly<Record<string, string | undefined>>, variable: string): string {
   const value = env[variable];
   if (value === undefined || value === '') {
-    throw new Error(`${variable} is not set; a stack sets it for its functions, and the local engine prints it for clients`);
+    throw new Error(
+      `${variable} is not set; a stack sets it for its functions, and the local engine prints it for clients`,
+    );
   }
   return value;
 }

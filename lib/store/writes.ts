@@ -15,6 +15,17 @@ import type { TableNames } from './tables.ts';
 
 const SHOW = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const;
 
+/** The condition that an item, known by `key`, is of version `before`; 0: that it is not there. */
+function unchanged(key: string, before: number) {
+  return before === 0
+    ? { ConditionExpression: 'attribute_not_exists(#key)', ExpressionAttributeNames: { '#key': key } }
+    : {
+        ConditionExpression: '#version = :before',
+        ExpressionAttributeNames: { '#version': 'version' },
+        ExpressionAttributeValues: marshall({ ':before': before }),
+      };
+}
+
 /** Moves the pool's index from `index` - 1 to `index`: the fence between two appliers of one pool. */
 export function poolIndexWrite(table: TableNames['pools'], pool: PoolName, index: number): TransactWriteItem {
   return {
@@ -31,16 +42,18 @@ export function poolIndexWrite(table: TableNames['pools'], pool: PoolName, index
 }
 
 /** Writes an account: what was computed from a copy if that is still current, else a change on conditions. */
-export function accountWrite(table: TableNames['nodes'], key: AccountKey, write: NodeWrite, index?: number): TransactWriteItem {
+export function accountWrite(
+  table: TableNames['nodes'],
+  key: AccountKey,
+  write: NodeWrite,
+  index?: number,
+): TransactWriteItem {
   if (write.kind === 'known') {
-    const before = write.image.version - 1;
     return {
       Put: {
         TableName: table,
         Item: marshall(accountItem(key, write.image)),
-        ...(before === 0
-          ? { ConditionExpression: 'attribute_not_exists(nodeId)' }
-          : { ConditionExpression: 'version = :before', ExpressionAttributeValues: marshall({ ':before': before }) }),
+        ...unchanged('nodeId', write.image.version - 1),
         ...SHOW,
       },
     };
@@ -52,7 +65,7 @@ export function accountWrite(table: TableNames['nodes'], key: AccountKey, write:
       Key: marshall(key),
       UpdateExpression,
       ConditionExpression,
-      ...(Object.keys(names).length > 0 ? { ExpressionAttributeNames: names } : {}),
+      ExpressionAttributeNames: names,
       ExpressionAttributeValues: marshall(values),
       ...SHOW,
     },
@@ -65,9 +78,7 @@ export function taskWrite(table: TableNames['tasks'], { before, image }: TaskWri
     Put: {
       TableName: table,
       Item: marshall(taskItem(image)),
-      ...(before === 0
-        ? { ConditionExpression: 'attribute_not_exists(taskId)' }
-        : { ConditionExpression: 'version = :before', ExpressionAttributeValues: marshall({ ':before': before }) }),
+      ...unchanged('taskId', before),
       ...SHOW,
     },
   };
@@ -79,7 +90,7 @@ export function resultWrite(table: TableNames['plans'], stored: StoredResult): T
     Put: {
       TableName: table,
       Item: marshall(resultItem(stored)),
-      ConditionExpression: 'attribute_not_exists(planId)',
+      ...unchanged('planId', 0),
       ...SHOW,
     },
   };

@@ -10,7 +10,11 @@ import type { Task } from './task.ts';
 export const taskReportSchema = z.strictObject({
   state: oneOf(TASK_STATES),
   /** When the state was entered, in milliseconds since 1970. Default: now. */
-  at: z.optional(z.custom<EpochMs>((value) => Number.isSafeInteger(value) && (value as number) >= 0, { error: 'a time in milliseconds since 1970' })),
+  at: z.optional(
+    z.custom<EpochMs>((value) => Number.isSafeInteger(value) && (value as number) >= 0, {
+      error: 'a time in milliseconds since 1970',
+    }),
+  ),
   /** Why, for people. At most 400 characters. */
   message: z.optional(text(0, 400)),
 });
@@ -20,7 +24,11 @@ export type TaskReport = z.output<typeof taskReportSchema>;
 export type ReportDecision =
   /** The report is late or repeated: the task has come as far, or has ended. */
   | { readonly kind: 'unchanged' }
-  | { readonly kind: 'write'; readonly image: Task; /** What the task's end gives back to its node. */ readonly exchange: Exchange | undefined };
+  | {
+      readonly kind: 'write';
+      readonly image: Task /** What the task's end gives back to its node. */;
+      readonly exchange: Exchange | undefined;
+    };
 
 /**
  * What a report makes of a task. A report never moves a task back, and of two ends the first stands: it is the one that

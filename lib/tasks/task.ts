@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { evalId, nodeId, planId, poolName, serviceId, taskId } from '../ids.ts';
 import type { NodeId, ServiceId, TaskId } from '../ids.ts';
+import { evalId, nodeId, planId, poolName, serviceId, taskId } from '../ids.ts';
 import { placementSchema } from '../plans/plan.ts';
 import type { EpochMs } from '../time.ts';
 import { DESIRED_STATES, isTerminal, TASK_STATES } from './states.ts';

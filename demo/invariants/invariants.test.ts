@@ -67,15 +67,15 @@ beforeEach(() => {
     task(placement('t5', 'n2', 1), 'b'),
     task(placement('t6', 'n1', 0), 'c'),
   ];
-  const full = { cpu: 0, 'gpu-milli/0': 0, 'gpu-milli/1': 0 };
+  const full = { cpu: 0, 'gpu-milli/0': 0, 'gpu-milli/1': 0, 'max-tasks': 98 };
   const holders = (first: string, second: string) =>
     new Map([
       ['device/gpu/0', first],
       ['device/gpu/1', second],
     ]);
   stored = [
-    { nodeId: 'n1', capacity, free: full, claims: holders('t6', 't2') },
-    { nodeId: 'n2', capacity, free: full, claims: holders('t3', 't5') },
+    { nodeId: 'n1', capacity: { ...capacity, 'max-tasks': 100 }, free: full, claims: holders('t6', 't2') },
+    { nodeId: 'n2', capacity: { ...capacity, 'max-tasks': 100 }, free: full, claims: holders('t3', 't5') },
   ];
   results = new Map(plans.map(({ planId, answer: result }) => [planId, structuredClone(result as PlanResult)]));
 });
@@ -106,18 +106,18 @@ test('a good history passes, and everything in it was looked at', () => {
 
 describe('1, no overcommit, at one moment', () => {
   test('free does not match what is used', () => {
-    change(stored, 'nodeId', 'n1', { free: { cpu: 1, 'gpu-milli/0': 0, 'gpu-milli/1': 0 } });
-    expect(said(now())).toEqual(['n1: cpu: 1 free and 1200 used of 1200']);
+    change(stored, 'nodeId', 'n1', { free: { ...stored[0]?.free, cpu: 1, 'max-tasks': 97 } });
+    expect(said(now())).toEqual(['n1: cpu: 1 free and 1200 used of 1200', 'n1: it counts 3 tasks and has 2']);
   });
 
   test('more is used than there is', () => {
-    change(stored, 'nodeId', 'n1', { free: { cpu: -600, 'gpu-milli/0': 0, 'gpu-milli/1': 0 } });
+    change(stored, 'nodeId', 'n1', { free: { ...stored[0]?.free, cpu: -600, 'max-tasks': 97 } });
     tasks.push({ ...placement('t9', 'n1'), planId: 'a', state: 'running', released: false });
     expect(said(now())).toEqual(['n1: cpu is overcommitted: -600 free']);
   });
 
   test('another capacity than was registered, a node that is gone, a task on an unknown node', () => {
-    const capacity = { cpu: 1_300, 'gpu-milli/0': 1_000, 'gpu-milli/1': 1_000 };
+    const capacity = { ...stored[0]?.capacity, cpu: 1_300 };
     change(stored, 'nodeId', 'n1', { capacity });
     stored.pop();
     tasks.push({ ...placement('t9', 'n9'), planId: 'a', state: 'running', released: false });

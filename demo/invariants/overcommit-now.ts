@@ -52,6 +52,8 @@ function checkNode(spec: RegisteredNode, node: StoredNode, tasks: readonly Store
         broken(spec.nodeId, `${task.taskId} uses ${name}, which the node has not`);
     }
   }
+  const counted = (node.capacity['max-tasks'] ?? 0) - (node.free['max-tasks'] ?? 0);
+  if (counted !== tasks.length) broken(spec.nodeId, `it counts ${counted} tasks and has ${tasks.length}`);
   checkClaims(spec, node, tasks, broken);
 }
 

@@ -10,7 +10,7 @@ export function emptyView(nodes: readonly WorkloadNode[]): View {
     nodes.map((node) => {
       const { nodeId, capacity, devices, labels } = nodeSpecSchema.parse(nodeSpecOf(node, 'demo'));
       const claims = new Map(devices.map(({ id }) => [`device/${id}`, '!free']));
-      return { nodeId, schedulable: true, capacity, free: capacity, claims, labels };
+      return { nodeId, schedulable: true, capacity, free: capacity, claims, withdrawn: new Set<string>(), labels };
     }),
   );
 }

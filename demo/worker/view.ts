@@ -1,5 +1,5 @@
-import type { Resources } from '../../lib/nodes/resources.ts';
-import { amountOf } from '../../lib/nodes/resources.ts';
+import { deviceKey, FREE } from '../../lib/nodes/claims.ts';
+import { amountOf, type Resources } from '../../lib/nodes/resources.ts';
 import { gpuDevice, gpuResource, MODEL_LABEL } from '../workload/berth-terms.ts';
 import type { TaskNeed } from '../workload/workload.ts';
 import { isShare, WHOLE_GPU } from '../workload/workload.ts';
@@ -39,8 +39,10 @@ export interface NodeFacts {
   readonly schedulable: boolean;
   readonly capacity: Resources;
   readonly free: Resources;
-  /** Holder of each claim; `!free` for a device that is there and that nobody holds. */
+  /** Holder of each claim; `FREE` for a device that is there and that nobody holds. */
   readonly claims: ReadonlyMap<string, string>;
+  /** Claims that nobody may make: devices that are unhealthy or listed no more. */
+  readonly withdrawn: ReadonlySet<string>;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -48,10 +50,11 @@ export function viewOf(nodes: readonly NodeFacts[]): View {
   return nodes.filter(({ schedulable }) => schedulable).map(roomOf);
 }
 
-function roomOf({ nodeId, capacity, free, claims, labels }: NodeFacts): NodeRoom {
+function roomOf({ nodeId, capacity, free, claims, withdrawn, labels }: NodeFacts): NodeRoom {
   const gpus: number[] = [];
   for (let gpu = 0; amountOf(capacity, gpuResource(gpu)) > 0; gpu += 1) {
-    const usable = claims.get(`device/${gpuDevice(gpu)}`) === '!free';
+    const key = deviceKey(gpuDevice(gpu));
+    const usable = claims.get(key) === FREE && !withdrawn.has(key);
     gpus.push(usable ? amountOf(free, gpuResource(gpu)) : 0);
   }
   const model = labels[MODEL_LABEL] ?? '';

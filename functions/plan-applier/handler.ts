@@ -20,6 +20,8 @@ const quarantineUrl = requiredEnv(process.env, QUEUE_ENV.quarantine);
 const dynamo = dynamoClient();
 const sqs = new SQSClient({
   requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+  // The URL of a queue names AWS's host even where an endpoint is set.
+  useQueueUrlAsEndpoint: false,
 });
 /** Pools as the last batch left them, for the next one of this environment. */
 const pools = new Map<PoolName, Pool>();

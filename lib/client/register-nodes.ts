@@ -27,7 +27,7 @@ const LANES = 4;
 export async function registerNodes(
   connection: Connection,
   inputs: readonly NodeSpecInput[],
-  onProgress: (done: number, of: number) => void = () => {},
+  onProgress: (done: number, of: number) => void = () => undefined,
 ): Promise<void> {
   const specs = inputs.map((input, at) =>
     parsed(nodeSpecSchema, input, inputs.length === 1 ? 'the node' : `node [${at}]`),

@@ -24,7 +24,7 @@ function fromItem<S extends z.ZodMiniType>(
 ): z.output<S> {
   const outcome = schema.safeParse(item);
   if (outcome.success) return outcome.data;
-  throw new Failure(`the stored ${what} is not of its shape: ${z.core.prettifyError(outcome.error)}`);
+  throw new Failure(`the stored ${what} is not of its shape: ${z.prettifyError(outcome.error)}`);
 }
 
 export function taskItem(task: Task): Item {

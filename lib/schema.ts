@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { RESULTS } from './settings.ts';
+import type { EpochMs } from './time.ts';
 
 /** What the schemas of plans, nodes, pools and tasks have in common. */
 
@@ -29,13 +30,58 @@ export function integer(min: number, max: number) {
     .check(z.int({ error: expected }), z.gte(min, { error: expected }), z.lte(max, { error: expected }));
 }
 
-/** A text of at most `max` characters, with at least `min`. */
+/** Half of a pair that stands for one character: a text with one is no UTF-8, and comes back from DynamoDB as another. */
+const LONE_SURROGATES = /\p{Cs}/gu;
+const NO_LONE_SURROGATE = /^\P{Cs}*$/u;
+
+/** A text of at most `max` characters, with at least `min`; a character is a code point, as in JSON Schema. */
 export function text(min: number, max: number) {
   const expected = `a text of ${min} to ${max} characters`;
   return z
     .string({ error: expected })
-    .check(z.minLength(min, { error: expected }), z.maxLength(max, { error: expected }));
+    .check(
+      z.minLength(min, { error: expected }),
+      z.maxLength(max, { error: expected }),
+      z.regex(NO_LONE_SURROGATE, { error: 'a text of whole characters, without lone surrogates (U+D800 to U+DFFF)' }),
+    );
 }
+
+/** An object of these fields and no others. */
+export function objectOf<T extends z.core.$ZodLooseShape>(shape: T) {
+  return z.strictObject(shape, { error: ({ code }) => (code === 'invalid_type' ? 'an object' : undefined) });
+}
+
+/** An object of at most `max` values by name. */
+export function recordOf<V extends z.ZodMiniType>(
+  name: z.ZodMiniType<string, string>,
+  value: V,
+  max: number,
+  expected: string,
+) {
+  const record = z.record(name, value, { error: expected }).register(z.globalRegistry, { maxProperties: max });
+  // zod counts the names only after it has looked at each, and drops a `__proto__` without a word.
+  const guard = z.transform((input: unknown, { issues }) => {
+    if (typeof input !== 'object' || input === null) return input;
+    if (Object.hasOwn(input, '__proto__')) {
+      issues.push({ code: 'custom', path: ['__proto__'], input, message: 'no name that can be used: take it out' });
+    }
+    const count = Object.keys(input).length;
+    if (count > max) issues.push({ code: 'custom', input, message: `expected at most ${max} names, got ${count}` });
+    return input;
+  });
+  return z.pipe(guard, record) as unknown as z.ZodMiniType<Record<string, z.output<V>>, Record<string, z.input<V>>>;
+}
+
+const TIME = 'a time in milliseconds since 1970';
+
+/** A time; at most the latest that a Date can hold. */
+export const epochMs = z
+  .number({ error: TIME })
+  .check(
+    z.int({ error: TIME }),
+    z.gte(0, { error: TIME }),
+    z.lte(8_640_000_000_000_000, { error: TIME }),
+  ) as unknown as z.ZodMiniType<EpochMs, EpochMs>;
 
 /** One of `values`. */
 export function oneOf<const V extends readonly [string, ...string[]]>(values: V) {
@@ -60,9 +106,13 @@ export function pathText(parts: readonly PropertyKey[]): string {
   return path;
 }
 
-/** `text` cut to `length` characters, so that a message never carries an input of a megabyte. */
+/**
+ * `text` cut to `length` UTF-16 units, so that a message never carries an input of a megabyte, and with every half of a
+ * character replaced, its own cut included: what is stored is UTF-8.
+ */
 export function clip(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+  const cut = text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+  return cut.replace(LONE_SURROGATES, '\uFFFD');
 }
 
 /** How a value that was not expected is shown in a problem. */
@@ -83,43 +133,46 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
-/** The problems that a schema found with `input`, each with its path, what was expected and what came; bounded. */
-export function problemsOf(error: z.core.$ZodError, input: unknown): Problem[] {
-  const problems: Problem[] = [];
+/**
+ * The problems that a schema found with `input`, each with its path, what was expected and what came; bounded. `at` is
+ * the path of `input` itself.
+ */
+export function problemsOf(error: z.core.$ZodError, input: unknown, at: readonly PropertyKey[] = []): Problem[] {
+  return boundedProblems(problemsIn(error, input, at));
+}
+
+function* problemsIn(error: z.core.$ZodError, input: unknown, at: readonly PropertyKey[]): Generator<Problem> {
   for (const issue of error.issues) {
+    const path = pathText([...at, ...issue.path]);
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
-        problems.push({
-          path: pathText([...issue.path, key]),
+        yield {
+          path: pathText([...at, ...issue.path, key]),
           message: 'unknown field: take it out, or check its spelling',
-        });
+        };
       }
     } else if (issue.code === 'invalid_key') {
-      problems.push({
-        path: pathText(issue.path),
-        message: `name expected to be ${issue.issues[0]?.message ?? issue.message}`,
-      });
+      yield { path, message: `name expected to be ${issue.issues[0]?.message ?? issue.message}` };
     } else if (issue.code === 'custom') {
-      problems.push({ path: pathText(issue.path), message: issue.message });
+      yield { path, message: issue.message };
     } else {
       const value = valueAt(input, issue.path);
       const got = value === undefined ? 'it is missing' : `got ${shown(value)}`;
-      problems.push({ path: pathText(issue.path), message: `expected ${issue.message}, ${got}` });
+      yield { path, message: `expected ${issue.message}, ${got}` };
     }
   }
-  return boundedProblems(problems);
 }
 
-/** At most `RESULTS.maxProblems` of `problems`, and how many more there are. */
-export function boundedProblems(problems: readonly Problem[]): Problem[] {
-  const kept = problems
-    .slice(0, RESULTS.maxProblems)
-    .map(({ path, message }) => ({
-      path: clip(path, RESULTS.maxMessageLength),
-      message: clip(message, RESULTS.maxMessageLength),
-    }));
-  const more = problems.length - kept.length;
-  if (more > 0) kept.push({ path: '', message: `and ${more} more` });
+/** At most `RESULTS.maxProblems` of `problems`, and that there are more. */
+export function boundedProblems(problems: Iterable<Problem>): Problem[] {
+  const kept: Problem[] = [];
+  for (const { path, message } of problems) {
+    if (kept.length === RESULTS.maxProblems) {
+      kept.push({ path: '', message: `and more: ${RESULTS.maxProblems} problems are listed` });
+      break;
+    }
+    kept.push({ path: clip(path, RESULTS.maxMessageLength), message: clip(message, RESULTS.maxMessageLength) });
+  }
   return kept;
 }
 

@@ -60,7 +60,7 @@ export const RESULTS = {
    * the plan queue's retention and the dead-letter queue's together, and a day for redriving.
    */
   retentionSeconds: 16 * DAY,
-  /** Problems listed in an `invalid` result; how many more there are is said. Keeps the item below 400 KB. */
+  /** Problems listed in an `invalid` result; that there are more is said. Keeps the item below 400 KB. */
   maxProblems: 50,
   /** Characters of one message or problem. */
   maxMessageLength: 400,
@@ -68,6 +68,8 @@ export const RESULTS = {
 
 /** Bounds of what a plan or a node may hold. A plan is at most 1 MiB anyway; these keep items and expressions bounded. */
 export const BOUNDS = {
+  /** Entries of one list of a plan: more than 1 MiB holds, the shortest entry being one of 44 bytes. */
+  entriesPerList: 24_000,
   idLength: 128,
   resourceNameLength: 64,
   labelLength: 256,

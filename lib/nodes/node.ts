@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { nodeId, poolName } from '../ids.ts';
-import { flag, integer, listOf, oneOf, text } from '../schema.ts';
+import { flag, integer, listOf, objectOf, oneOf, recordOf, text } from '../schema.ts';
 import { BOUNDS } from '../settings.ts';
 import { parsePortRanges } from './ports.ts';
 import { resourcesSchema } from './resources.ts';
@@ -18,16 +18,16 @@ const portRanges = text(0, 1024).check(
 );
 
 /** A device of a node, named `vendor/type/model/instance` or as the user likes. Exclusive: one task at a time. */
-export const deviceSchema = z.strictObject({ id: text(1, BOUNDS.idLength), healthy: z._default(flag, true) });
+export const deviceSchema = objectOf({ id: text(1, BOUNDS.idLength), healthy: z._default(flag, true) });
 export type Device = z.infer<typeof deviceSchema>;
 
-export const addressSchema = z.strictObject({ ip: text(1, 45), reservedPorts: z.optional(portRanges) });
+export const addressSchema = objectOf({ ip: text(1, 45), reservedPorts: z.optional(portRanges) });
 
 /**
  * What registers a node, or registers it again with other values. `capacity` is what tasks may use, reservations of the
  * machine's own already taken off.
  */
-export const nodeSpecSchema = z.strictObject({
+export const nodeSpecSchema = objectOf({
   nodeId,
   pool: poolName,
   capacity: resourcesSchema(BOUNDS.resourcesPerNode),
@@ -46,13 +46,12 @@ export const nodeSpecSchema = z.strictObject({
   /** Tasks that may be on the node at once. Default: no limit. */
   maxTasks: z.optional(integer(0, 1_000_000)),
   labels: z._default(
-    z
-      .record(text(1, BOUNDS.labelLength), text(0, BOUNDS.labelLength), { error: 'an object of texts by name' })
-      .check(
-        z.refine((labels) => Object.keys(labels).length <= BOUNDS.labelsPerNode, {
-          error: `at most ${BOUNDS.labelsPerNode} labels are expected`,
-        }),
-      ),
+    recordOf(
+      text(1, BOUNDS.labelLength),
+      text(0, BOUNDS.labelLength),
+      BOUNDS.labelsPerNode,
+      'an object of texts by name, {"rack": "r1"}',
+    ),
     {},
   ),
 });

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { poolName } from '../ids.ts';
-import { integer, oneOf } from '../schema.ts';
+import { integer, objectOf, oneOf } from '../schema.ts';
 import { BOUNDS, POOL_DEFAULTS } from '../settings.ts';
 
 /**
@@ -11,14 +11,14 @@ export const STOP_RELEASES = ['plan', 'terminal'] as const;
 export type StopRelease = (typeof STOP_RELEASES)[number];
 
 /** Settings of a pool. Effective from the next batch of plans. */
-export const poolSettingsSchema = z.strictObject({
+export const poolSettingsSchema = objectOf({
   stopRelease: z._default(oneOf(STOP_RELEASES), POOL_DEFAULTS.stopRelease),
 });
 export type PoolSettings = z.output<typeof poolSettingsSchema>;
 export type PoolSettingsInput = z.input<typeof poolSettingsSchema>;
 
 /** What makes a pool. */
-export const poolSpecSchema = z.strictObject({
+export const poolSpecSchema = objectOf({
   pool: poolName,
   /** Partitions that its nodes are spread over; fixed once the pool is made. Default 8. */
   shards: z._default(integer(1, BOUNDS.shardsMax), POOL_DEFAULTS.shards),

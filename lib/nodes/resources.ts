@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { quantity } from '../schema.ts';
+import { quantity, recordOf } from '../schema.ts';
 import { BOUNDS } from '../settings.ts';
 
 /**
@@ -17,20 +17,16 @@ export const TASKS_RESOURCE = 'max-tasks';
 /** Capacity in tasks of a node that sets no `maxTasks`. */
 export const UNLIMITED_TASKS = 1_000_000_000;
 
-const NAME_PATTERN = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,${BOUNDS.resourceNameLength - 1}}$`);
+const NAME_PATTERN = new RegExp(
+  `^(?!${TASKS_RESOURCE}$)[A-Za-z0-9][A-Za-z0-9._/-]{0,${BOUNDS.resourceNameLength - 1}}$`,
+);
 const NAME_EXPECTED = `1 to ${BOUNDS.resourceNameLength} letters, digits and . _ / - only, beginning with a letter or a digit, and not "${TASKS_RESOURCE}"`;
 
-const resourceName = z
-  .string()
-  .check(z.refine((name) => NAME_PATTERN.test(name) && name !== TASKS_RESOURCE, { error: NAME_EXPECTED }));
+const resourceName = z.string().check(z.regex(NAME_PATTERN, { error: NAME_EXPECTED }));
 
 /** Schema of amounts by name, at most `max` names. */
 export function resourcesSchema(max: number) {
-  return z
-    .record(resourceName, quantity, { error: 'an object of amounts by resource name, {"cpu": 500}' })
-    .check(
-      z.refine((resources) => Object.keys(resources).length <= max, { error: `at most ${max} resources are expected` }),
-    );
+  return recordOf(resourceName, quantity, max, 'an object of amounts by resource name, {"cpu": 500}');
 }
 
 /** The amount of `name` in `resources`: zero where it is not named. */

@@ -1,38 +1,95 @@
-import type { PoolName } from '../ids.ts';
-import { boundedProblems, type Problem, problemsOf } from '../schema.ts';
-import { PLATFORM } from '../settings.ts';
-import { type Plan, planSchema } from './plan.ts';
+import * as z from 'zod/mini';
+import { isId } from '../ids.ts';
+import { boundedProblems, listOf, type Problem, problemsOf } from '../schema.ts';
+import { BOUNDS, PLATFORM, RESULTS } from '../settings.ts';
+import { type Plan, placementSchema, planSchema, preemptionSchema, stopSchema } from './plan.ts';
 
-/** Whether `input` is a plan: the plan with every default filled in, or everything that is wrong with it. */
-export function checkPlan(input: unknown): { readonly plan: Plan } | { readonly problems: readonly Problem[] } {
-  const outcome = planSchema.safeParse(input);
-  if (!outcome.success) return { problems: problemsOf(outcome.error, input) };
-  const problems = [...repeatedTasks(outcome.data), ...tooLarge(outcome.data)];
-  return problems.length > 0 ? { problems: boundedProblems(problems) } : { plan: outcome.data };
+const LISTS = ['placements', 'stops', 'preemptions'] as const;
+type List = (typeof LISTS)[number];
+
+const anyEntries = z._default(listOf(z.unknown(), BOUNDS.entriesPerList), []);
+
+/** A plan but for the entries of its lists, which are looked at one by one. */
+const envelopeSchema = z.extend(planSchema, { placements: anyEntries, stops: anyEntries, preemptions: anyEntries });
+
+/**
+ * Whether `input` is a plan: the plan with every default filled in, or everything that is wrong with it. `group` is the
+ * message group that it came in, if it came in one.
+ *
+ * The entries are checked until more is wrong than is told: a message of 1 MiB has room for half a million problems.
+ */
+export function checkPlan(
+  input: unknown,
+  group?: string,
+): { readonly plan: Plan } | { readonly problems: readonly Problem[] } {
+  const envelope = envelopeSchema.safeParse(input);
+  const problems: Problem[] = envelope.success ? [] : problemsOf(envelope.error, input);
+  if (group !== undefined) problems.push(...misdirected(input, group));
+  const placements = checkedEntries(input, 'placements', placementSchema, problems);
+  const stops = checkedEntries(input, 'stops', stopSchema, problems);
+  const preemptions = checkedEntries(input, 'preemptions', preemptionSchema, problems);
+  problems.push(...repeatedTasks(input));
+  if (envelope.success && problems.length === 0) {
+    const plan: Plan = { ...envelope.data, placements, stops, preemptions };
+    problems.push(...tooLarge(plan));
+    if (problems.length === 0) return { plan };
+  }
+  return { problems: boundedProblems(problems) };
 }
 
-/** What is wrong with a plan of `pool` that came in the message group `group`. */
-export function groupProblem(pool: PoolName, group: string): Problem {
-  return { path: 'pool', message: `expected ${group}, the message group that the plan came in, got ${pool}` };
+function checkedEntries<S extends z.ZodMiniType>(
+  input: unknown,
+  list: List,
+  schema: S,
+  problems: Problem[],
+): z.output<S>[] {
+  const checked: z.output<S>[] = [];
+  for (const [at, entry] of entriesOf(input, list).entries()) {
+    if (problems.length > RESULTS.maxProblems) break;
+    const outcome = schema.safeParse(entry);
+    if (outcome.success) checked.push(outcome.data);
+    else problems.push(...problemsOf(outcome.error, entry, [list, at]));
+  }
+  return checked;
+}
+
+/** The entries of a list of what may be a plan; none if there are more than a plan may have. */
+function entriesOf(input: unknown, list: List): readonly unknown[] {
+  const entries = fieldOf(input, list);
+  return Array.isArray(entries) && entries.length <= BOUNDS.entriesPerList ? entries : [];
+}
+
+function fieldOf(input: unknown, name: string): unknown {
+  if (typeof input !== 'object' || input === null || !Object.hasOwn(input, name)) return undefined;
+  return (input as Readonly<Record<string, unknown>>)[name];
+}
+
+function misdirected(input: unknown, group: string): Problem[] {
+  const pool = fieldOf(input, 'pool');
+  if (!isId(pool) || pool === group) return [];
+  return [{ path: 'pool', message: `expected ${group}, the message group that the plan came in, got ${pool}` }];
 }
 
 /** A task stands in a plan once: what two orders for one task mean together, nobody could say. */
-function repeatedTasks(plan: Plan): Problem[] {
+function repeatedTasks(input: unknown): Problem[] {
   const first = new Map<string, string>();
   const problems: Problem[] = [];
-  for (const list of ['placements', 'stops', 'preemptions'] as const) {
-    plan[list].forEach(({ taskId }, at) => {
+  for (const list of LISTS) {
+    for (const [at, entry] of entriesOf(input, list).entries()) {
+      const taskId = fieldOf(entry, 'taskId');
+      if (!isId(taskId)) continue;
       const path = `${list}[${at}].taskId`;
       const earlier = first.get(taskId);
       if (earlier === undefined) first.set(taskId, path);
       else problems.push({ path, message: `task ${taskId} stands in the plan already, at ${earlier}` });
-    });
+      if (problems.length > RESULTS.maxProblems) return problems;
+    }
   }
   return problems;
 }
 
 /** Actions of a transaction that a plan takes at the most: its tasks, its nodes, its result and its pool. */
-export function actionsOf(plan: Plan): number {
+function actionsOf(plan: Plan): number {
   const entries = [...plan.placements, ...plan.stops, ...plan.preemptions];
   return entries.length + new Set(entries.map(({ nodeId }) => nodeId)).size + 2;
 }

@@ -2,11 +2,11 @@ import * as z from 'zod/mini';
 import { evalId, nodeId, planId, poolName, serviceId, taskId } from '../ids.ts';
 import { MAX_PORT } from '../nodes/ports.ts';
 import { resourcesSchema } from '../nodes/resources.ts';
-import { flag, integer, listOf, oneOf, quantity, text } from '../schema.ts';
+import { flag, integer, listOf, objectOf, oneOf, quantity, text } from '../schema.ts';
 import { BOUNDS } from '../settings.ts';
 
 /** A port that a task claims on an address of its node. */
-export const portSchema = z.strictObject({
+export const portSchema = objectOf({
   ip: text(1, 45),
   value: integer(0, MAX_PORT),
   label: z._default(text(0, 63), ''),
@@ -17,10 +17,10 @@ export const portSchema = z.strictObject({
 /** How a volume is claimed. A single-writer claim stands beside no other claim of that volume on its node. */
 export const VOLUME_MODES = ['single-writer', 'multi-writer', 'reader-only'] as const;
 
-export const volumeSchema = z.strictObject({ source: text(1, BOUNDS.idLength), mode: oneOf(VOLUME_MODES) });
+export const volumeSchema = objectOf({ source: text(1, BOUNDS.idLength), mode: oneOf(VOLUME_MODES) });
 
 /** The place of a task: `service#slot` of a replicated service, `service@node` of a global one (slot left out). */
-const place = {
+export const place = {
   taskId,
   serviceId,
   /** Left out for a global service, which has one task a node. */
@@ -28,7 +28,7 @@ const place = {
   nodeId,
 };
 
-export const placementSchema = z.strictObject({
+export const placementSchema = objectOf({
   ...place,
   /** `cpu` in thousandths of a core, `memory` and `disk` in MiB, others as the user names them. Default: nothing. */
   resources: z._default(resourcesSchema(BOUNDS.resourcesPerTask), {}),
@@ -42,13 +42,13 @@ export const placementSchema = z.strictObject({
   jobIteration: z._default(quantity, 0),
 });
 
-export const stopSchema = z.strictObject({
+export const stopSchema = objectOf({
   ...place,
   /** `shutdown` (the default), or `remove` to have the task reaped as soon as it has ended. */
   desiredState: z._default(oneOf(['shutdown', 'remove']), 'shutdown'),
 });
 
-export const preemptionSchema = z.strictObject({
+export const preemptionSchema = objectOf({
   ...place,
   /** The task that the preempted one makes room for. */
   preemptedBy: z.optional(taskId),
@@ -56,14 +56,11 @@ export const preemptionSchema = z.strictObject({
 
 const RFC_3339 = 'a time with a zone, as in 2027-01-01T00:00:00Z';
 
-/** How many entries a list of a plan may have: none fits more in 1 MiB. */
-const ENTRIES = 20_000;
-
 /**
  * A plan: what a scheduler worker proposes for one pool. A message on the plan queue is one plan as JSON of at most
  * 1 MiB, its group the pool, its deduplication id the plan id.
  */
-export const planSchema = z.strictObject({
+export const planSchema = objectOf({
   apiVersion: z.optional(z.literal('berth/v1', { error: '"berth/v1"' })),
   kind: z.optional(z.literal('Plan', { error: '"Plan"' })),
   planId,
@@ -78,9 +75,9 @@ export const planSchema = z.strictObject({
   allAtOnce: z._default(flag, false),
   /** The plan is of no use after this. Default: for ever. */
   notAfter: z.optional(z.iso.datetime({ offset: true, error: RFC_3339 })),
-  placements: z._default(listOf(placementSchema, ENTRIES), []),
-  stops: z._default(listOf(stopSchema, ENTRIES), []),
-  preemptions: z._default(listOf(preemptionSchema, ENTRIES), []),
+  placements: z._default(listOf(placementSchema, BOUNDS.entriesPerList), []),
+  stops: z._default(listOf(stopSchema, BOUNDS.entriesPerList), []),
+  preemptions: z._default(listOf(preemptionSchema, BOUNDS.entriesPerList), []),
 });
 
 /** A plan as a worker hands it in: what has a default may be left out. */

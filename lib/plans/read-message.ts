@@ -3,7 +3,7 @@ import { isId, type PlanId, type PoolName } from '../ids.ts';
 import { shown } from '../schema.ts';
 import { PLATFORM } from '../settings.ts';
 import type { EpochMs } from '../time.ts';
-import { checkPlan, groupProblem } from './check-plan.ts';
+import { checkPlan } from './check-plan.ts';
 import type { Delivery } from './delivery.ts';
 
 /** A message of the plan queue. */
@@ -37,13 +37,13 @@ export function readMessage({ body, group, sentAt }: PlanMessage): Delivery | Un
   const planId: unknown = Object.hasOwn(input, 'planId') ? (input as { planId: unknown }).planId : undefined;
   if (!isId(planId)) return { reason: `planId is ${shown(planId)}; without an id no result could be stored` };
 
-  const checked = checkPlan(input);
-  const misdirected = 'plan' in checked && checked.plan.pool !== group;
+  const content = checkPlan(input, group);
   return {
     planId: planId as PlanId,
     pool: group as PoolName,
-    content: misdirected ? { problems: [groupProblem(checked.plan.pool, group)] } : checked,
-    fingerprint: sha256(canonicalJson(input)).toString('base64url'),
+    content,
+    // What is no plan may be nested deeper than the stack is, so it is told from others by its text.
+    fingerprint: sha256('plan' in content ? canonicalJson(input) : body).toString('base64url'),
     receivedAt: sentAt,
   };
 }

@@ -1,20 +1,16 @@
 import * as z from 'zod/mini';
 import type { Exchange } from '../nodes/account.ts';
-import { oneOf, text } from '../schema.ts';
+import { epochMs, objectOf, oneOf, text } from '../schema.ts';
 import type { EpochMs } from '../time.ts';
 import { holdingOf } from './holding.ts';
 import { compareStates, isTerminal, TASK_STATES } from './states.ts';
 import type { Task } from './task.ts';
 
 /** What an agent says of a task. */
-export const taskReportSchema = z.strictObject({
+export const taskReportSchema = objectOf({
   state: oneOf(TASK_STATES),
   /** When the state was entered, in milliseconds since 1970. Default: now. */
-  at: z.optional(
-    z.custom<EpochMs>((value) => Number.isSafeInteger(value) && (value as number) >= 0, {
-      error: 'a time in milliseconds since 1970',
-    }),
-  ),
+  at: z.optional(epochMs),
   /** Why, for people. At most 400 characters. */
   message: z.optional(text(0, 400)),
 });

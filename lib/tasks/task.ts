@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import type { NodeId, ServiceId, TaskId } from '../ids.ts';
-import { evalId, nodeId, planId, poolName, serviceId, taskId } from '../ids.ts';
-import { placementSchema } from '../plans/plan.ts';
-import type { EpochMs } from '../time.ts';
+import { evalId, planId, poolName, taskId } from '../ids.ts';
+import { place, placementSchema } from '../plans/plan.ts';
+import { epochMs, objectOf } from '../schema.ts';
 import { DESIRED_STATES, isTerminal, TASK_STATES } from './states.ts';
 
 /** `service#slot` of a replicated service's slot, `service@node` of a global service's. */
@@ -22,12 +22,12 @@ export function slotKeyOf({ serviceId, slot, nodeId }: Pick<TaskRef, 'serviceId'
   return (slot === undefined ? `${serviceId}@${nodeId}` : `${serviceId}#${slot}`) as SlotKey;
 }
 
-const epochMs = z.custom<EpochMs>((value) => Number.isSafeInteger(value));
+const slotKey = z.string().check(z.minLength(1)) as unknown as z.ZodMiniType<SlotKey, SlotKey>;
 
 /** A task as it is stored: one run of a slot on a node. */
-export const taskSchema = z.strictObject({
+export const taskSchema = objectOf({
   ...placementSchema.shape,
-  slotKey: z.custom<SlotKey>((value) => typeof value === 'string' && value !== ''),
+  slotKey,
   pool: poolName,
   /** Counted up by every write; what a condition compares. */
   version: z.int(),
@@ -53,7 +53,8 @@ export const taskSchema = z.strictObject({
 });
 export type Task = z.output<typeof taskSchema>;
 
-export const taskRefSchema = z.strictObject({ taskId, serviceId, slot: z.optional(z.int()), nodeId });
+/** What names a task: its id and its place. */
+export const taskRefSchema = objectOf(place);
 
 /** Whether the task still has a claim on its node: it has not ended, and nobody stopped it. */
 export function isLive(task: Pick<Task, 'state' | 'desiredState'>): boolean {

@@ -112,10 +112,18 @@ function newFacts(pool: Pool | 'missing'): Facts {
 }
 
 function learn(facts: Facts, learned: Learned): void {
-  if (learned.pool !== undefined) facts.pool = learned.pool;
+  for (const stored of learned.results) facts.results.set(stored.result.planId, stored);
+  if (learned.pool !== undefined) {
+    // Somebody else has committed. No condition proves a refusal, or that a task is gone: both hold at the index
+    // that a commit demands only if what they go by was seen after that index was. So what was seen before is
+    // forgotten, and what this refusal shows beside the index as well, since its items were not seen at one time.
+    facts.pool = learned.pool;
+    facts.accounts.clear();
+    facts.tasks.clear();
+    return;
+  }
   for (const [node, account] of learned.accounts) facts.accounts.set(node, account);
   for (const [key, task] of learned.tasks) facts.tasks.set(key, task);
-  for (const stored of learned.results) facts.results.set(stored.result.planId, stored);
 }
 
 /** What is known once `commit` has taken effect. Accounts that were written blindly stay unknown. */

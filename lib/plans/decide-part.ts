@@ -67,7 +67,17 @@ export interface PartEffect {
   readonly stopped: readonly TaskId[];
   readonly preempted: readonly TaskId[];
   readonly alreadyGone: readonly TaskId[];
+  /** What nobody has looked at and was taken to be as the part needs it: for the conditions of the commit to prove. */
+  readonly presumed: Reading;
 }
+
+/** What is to be read of one part. */
+export interface Reading {
+  readonly tasks: readonly TaskKey[];
+  readonly account: boolean;
+}
+
+const NOTHING: Reading = { tasks: [], account: false };
 
 export type PartOutcome =
   | { readonly kind: 'accepted'; readonly effect: PartEffect }
@@ -78,7 +88,7 @@ export type PartOutcome =
       readonly counts: boolean;
     }
   /** Nothing can be said before these are read. */
-  | { readonly kind: 'needs'; readonly tasks: readonly TaskKey[]; readonly account: boolean };
+  | ({ readonly kind: 'needs' } & Reading);
 
 /**
  * Decides about one node of a plan (spec plan-applier.md, "Deciding about one node of a plan"). With an account that was
@@ -91,7 +101,7 @@ export function decidePart(part: NodePart, account: AccountFact, context: PartCo
 
   const endings = endingsOf(part, context);
   if (part.placements.length === 0) {
-    return { kind: 'accepted', effect: { ...endings, demand: 'there', placed: [] } };
+    return { kind: 'accepted', effect: { ...endings, demand: 'there', placed: [], presumed: NOTHING } };
   }
   const placements = placementsOf(part, context);
   const exchange: Exchange = { gives: [...endings.exchange.gives, ...placements.gives], takes: placements.takes };
@@ -102,12 +112,19 @@ export function decidePart(part: NodePart, account: AccountFact, context: PartCo
     demand,
     tasks: [...endings.tasks, ...placements.tasks],
     placed: part.placements.map(({ taskId }) => taskId),
+    presumed: { tasks: placements.unread, account: account === undefined },
   };
   if (account === undefined) {
     return placements.conflict ? { kind: 'needs', tasks: [], account: true } : { kind: 'accepted', effect };
   }
-  const refusal = refusalOf(part.nodeId, account, demand, exchange, placements.conflict);
-  return refusal ? { kind: 'rejected', ...refusal } : { kind: 'accepted', effect };
+  if (account === 'missing') return { kind: 'rejected', ...notFound(part.nodeId) };
+  if (account.status !== 'ready') return { kind: 'rejected', ...notReady(account, account.status) };
+  const refusal = refusalOf(account, demand, exchange, placements.conflict);
+  if (!refusal) return { kind: 'accepted', effect };
+  // A task that was not looked at is taken to be new. If it is there, it is updated in place and needs less, or may
+  // not be placed at all. A new one's refusal shows neither, and no condition would ever prove it wrong.
+  if (placements.unread.length > 0) return { kind: 'needs', tasks: placements.unread, account: false };
+  return { kind: 'rejected', ...refusal };
 }
 
 interface Refusal {
@@ -122,26 +139,28 @@ const STATUS_REFUSALS = {
   initializing: { code: 'node-not-ready', message: 'is initializing' },
 } as const;
 
+function notFound(nodeId: NodeId): Refusal {
+  return { code: 'node-not-found', message: `node ${nodeId} is not in this pool`, counts: false };
+}
+
+function notReady({ nodeId, eligibility }: Account, status: keyof typeof STATUS_REFUSALS): Refusal {
+  const { code, message } = STATUS_REFUSALS[status];
+  return { code, message: `node ${nodeId} ${message}`, counts: eligibility === 'eligible' };
+}
+
+/** Why a node that is there and ready refuses. */
 function refusalOf(
-  nodeId: NodeId,
-  account: Account | 'missing',
+  account: Account,
   demand: Demand,
   exchange: Exchange,
   conflict: string | undefined,
 ): Refusal | undefined {
-  if (account === 'missing') {
-    return { code: 'node-not-found', message: `node ${nodeId} is not in this pool`, counts: false };
-  }
   const counts = account.eligibility === 'eligible';
-  if (account.status !== 'ready') {
-    const { code, message } = STATUS_REFUSALS[account.status];
-    return { code, message: `node ${nodeId} ${message}`, counts };
-  }
   if (conflict !== undefined) return { code: 'task-conflict', message: conflict, counts };
   if (demand === 'schedulable' && !isSchedulable(account)) {
     return {
       code: 'node-ineligible',
-      message: `node ${nodeId} is ${account.drain ? 'draining' : 'not eligible'}`,
+      message: `node ${account.nodeId} is ${account.drain ? 'draining' : 'not eligible'}`,
       counts,
     };
   }
@@ -184,15 +203,20 @@ function endingsOf(part: NodePart, context: PartContext) {
   return { exchange, tasks, alreadyGone, stopped, preempted };
 }
 
-/** The placements of a part: what they take, or give back where they update a task in place. */
+/**
+ * The placements of a part: what they take, or give back where they update a task in place. Tasks that nobody has
+ * looked at, `unread`, are taken to be new.
+ */
 function placementsOf(part: NodePart, context: PartContext) {
   const gives: Holding[] = [];
   const takes: Holding[] = [];
   const tasks: Task[] = [];
+  const unread: TaskKey[] = [];
   let conflict: string | undefined;
   let allInPlace = true;
   for (const placement of part.placements) {
     const known = context.task(taskKeyOf(placement));
+    if (known === undefined) unread.push(taskKeyOf(placement));
     if (known === undefined || known === 'missing') {
       allInPlace = false;
       takes.push(holdingOf(placement));
@@ -206,7 +230,7 @@ function placementsOf(part: NodePart, context: PartContext) {
       conflict ??= conflictOf(known, part.nodeId, context.pool);
     }
   }
-  return { gives, takes, tasks, conflict, allInPlace };
+  return { gives, takes, tasks, unread, conflict, allInPlace };
 }
 
 function conflictOf(task: Task, node: NodeId, pool: PoolName): string {

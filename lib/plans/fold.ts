@@ -180,6 +180,7 @@ function decidePlan(delivery: Delivery, before: Ledger, facts: Facts, now: Epoch
     task: (key) => trial.tasks.get(key)?.image ?? facts.tasks.get(key),
   };
   const needs = { tasks: [] as TaskKey[], accounts: [] as NodeId[] };
+  const presumed = { tasks: [] as TaskKey[], accounts: [] as NodeId[] };
   const accepted: PartEffect[] = [];
   const rejected: RejectedNode[] = [];
   const counted: RejectedNode[] = [];
@@ -199,13 +200,21 @@ function decidePlan(delivery: Delivery, before: Ledger, facts: Facts, now: Epoch
       if (outcome.counts) counted.push(rejection);
     } else if (enter(part.nodeId, outcome.effect, trial, facts, pool)) {
       accepted.push(outcome.effect);
+      presumed.tasks.push(...outcome.effect.presumed.tasks);
+      if (outcome.effect.presumed.account) presumed.accounts.push(part.nodeId);
     } else {
       needs.accounts.push(part.nodeId);
     }
   }
+  const voided = plan.allAtOnce && rejected.length > 0;
+  if (voided) {
+    // Its worker is to learn of every node that refuses it, and no condition proves anything of a plan that is not
+    // committed: what was presumed must be looked at.
+    needs.tasks.push(...presumed.tasks);
+    needs.accounts.push(...presumed.accounts);
+  }
   if (needs.tasks.length + needs.accounts.length > 0) return { kind: 'needs', ...needs };
 
-  const voided = plan.allAtOnce && rejected.length > 0;
   const kept = voided ? [] : accepted;
   const status = rejected.length === 0 ? 'applied' : kept.length === 0 ? 'rejected' : 'partial';
   const count = (of: (effect: PartEffect) => readonly unknown[]) =>

@@ -4,7 +4,7 @@ import type { Demand } from '../nodes/blind.ts';
 import { claimsOf, claimsWithout } from '../nodes/claims.ts';
 import { misfitOf } from '../nodes/fit.ts';
 import type { StopRelease } from '../nodes/pool.ts';
-import { amountOf, type Resources } from '../nodes/resources.ts';
+import { amountOf } from '../nodes/resources.ts';
 import { holdingOf } from '../tasks/holding.ts';
 import { isTerminal, laterDesired } from '../tasks/states.ts';
 import { isLive, type SlotKey, slotKeyOf, type Task } from '../tasks/task.ts';
@@ -250,11 +250,14 @@ function differenceOf(before: Task, after: Placement): { gives: Holding; takes: 
     if (change > 0) more[name] = change;
   }
   const [held, asked] = [claimsOf(before), claimsOf(after)];
+  // What is given up of a thing is given up whole and what stays of it taken anew: of two claims on one port, the one that
+  // ignores collisions goes on holding it when the other is gone.
+  const givenUp = new Set(claimsWithout(held, asked).map(({ key }) => key));
+  const added = new Set(claimsWithout(asked, held));
   const { taskId } = after;
-  const givesBack: Resources = less;
   return {
-    gives: { taskId, resources: givesBack, claims: claimsWithout(held, asked) },
-    takes: { taskId, resources: more, claims: claimsWithout(asked, held) },
+    gives: { taskId, resources: less, claims: held.filter(({ key }) => givenUp.has(key)) },
+    takes: { taskId, resources: more, claims: asked.filter((claim) => givenUp.has(claim.key) || added.has(claim)) },
   };
 }
 

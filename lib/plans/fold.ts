@@ -59,7 +59,7 @@ export type Fold =
 
 /** State of nodes and tasks after the plans of the group so far. Entries are never changed, only replaced. */
 interface Ledger {
-  readonly nodes: Map<NodeId, NodeWrite | 'missing'>;
+  readonly nodes: Map<NodeId, NodeWrite>;
   readonly tasks: Map<TaskKey, TaskWrite>;
 }
 
@@ -99,8 +99,9 @@ export function foldPlans(
       continue;
     }
     if (needs.tasks.size + needs.accounts.size > 0) continue;
-    const size = JSON.stringify(outcome.result).length + bytesOf(outcome.ledger.tasks) - bytesOf(ledger.tasks);
-    const actions = 1 + results.length + 1 + countWrites(outcome.ledger);
+    const size =
+      Buffer.byteLength(JSON.stringify(outcome.result)) + bytesOf(outcome.ledger.tasks) - bytesOf(ledger.tasks);
+    const actions = 1 + results.length + 1 + outcome.ledger.nodes.size + outcome.ledger.tasks.size;
     if (results.length > 0 && (actions > allowance || bytes + size > MAX_BYTES)) break;
     ledger = outcome.ledger;
     bytes += size;
@@ -109,7 +110,7 @@ export function foldPlans(
   }
 
   if (needs.tasks.size + needs.accounts.size > 0) return { kind: 'needs', needs };
-  return { kind: 'group', decided, commit: { pool: nextIndex(facts.pool), ...writesOf(ledger), results } };
+  return { kind: 'group', decided, commit: { pool: nextIndex(facts.pool), ...ledger, results } };
 }
 
 /** Bytes of a transaction that are planned for: what is stored is a little longer than its JSON, and accounts come on top. */
@@ -122,7 +123,7 @@ function bytesOf(tasks: ReadonlyMap<TaskKey, TaskWrite>): number {
   for (const { image } of tasks.values()) {
     let bytes = byteCache.get(image);
     if (bytes === undefined) {
-      bytes = JSON.stringify(image).length;
+      bytes = Buffer.byteLength(JSON.stringify(image));
       byteCache.set(image, bytes);
     }
     sum += bytes;
@@ -132,18 +133,6 @@ function bytesOf(tasks: ReadonlyMap<TaskKey, TaskWrite>): number {
 
 function nextIndex(pool: Facts['pool']): Commit['pool'] {
   return pool === 'missing' ? undefined : { pool: pool.pool, index: pool.index + 1, shards: pool.shards };
-}
-
-function countWrites({ nodes, tasks }: Ledger): number {
-  let count = tasks.size;
-  for (const write of nodes.values()) if (write !== 'missing') count++;
-  return count;
-}
-
-function writesOf({ nodes, tasks }: Ledger): Pick<Commit, 'nodes' | 'tasks'> {
-  const written = new Map<NodeId, NodeWrite>();
-  for (const [node, write] of nodes) if (write !== 'missing') written.set(node, write);
-  return { nodes: written, tasks };
 }
 
 type PlanOutcome =
@@ -162,11 +151,11 @@ function decidePlan(delivery: Delivery, before: Ledger, facts: Facts, now: Epoch
     ledger: Ledger,
     counted: readonly RejectedNode[] = [],
   ): PlanOutcome => ({ kind: 'decided', result: resultOf(delivery, facts.pool, now, result), counted, ledger });
+  const problems = 'problems' in delivery.content ? delivery.content.problems : [];
   if (facts.pool === 'missing') {
-    return answer({ status: 'invalid', problems: [POOL_NOT_FOUND(delivery.pool)] }, before);
+    return answer({ status: 'invalid', problems: [POOL_NOT_FOUND(delivery.pool), ...problems] }, before);
   }
-  if ('problems' in delivery.content)
-    return answer({ status: 'invalid', problems: [...delivery.content.problems] }, before);
+  if ('problems' in delivery.content) return answer({ status: 'invalid', problems: [...problems] }, before);
   const { plan } = delivery.content;
   if (plan.notAfter !== undefined && now > Date.parse(plan.notAfter)) return answer({ status: 'expired' }, before);
 
@@ -239,7 +228,6 @@ function decidePlan(delivery: Delivery, before: Ledger, facts: Facts, now: Epoch
 function accountAfter(node: NodeId, ledger: Ledger, facts: Facts): AccountFact {
   const write = ledger.nodes.get(node);
   if (write === undefined) return facts.accounts.get(node);
-  if (write === 'missing') return 'missing';
   return write.kind === 'known' ? write.image : undefined;
 }
 
@@ -247,16 +235,14 @@ function accountAfter(node: NodeId, ledger: Ledger, facts: Facts): AccountFact {
 function enter(node: NodeId, effect: PartEffect, ledger: Ledger, facts: Facts, pool: Pool): boolean {
   const untouched = effect.demand === 'there' && effect.exchange.gives.length === 0;
   const fact = accountAfter(node, ledger, facts);
+  const earlier = ledger.nodes.get(node);
   if (fact === undefined && !untouched) {
-    const earlier = ledger.nodes.get(node);
-    const blind =
-      earlier !== undefined && earlier !== 'missing' && earlier.kind === 'blind' ? earlier.change : undefined;
-    const change = blindly(blind, effect.exchange, effect.demand);
+    const change = blindly(earlier?.kind === 'blind' ? earlier.change : undefined, effect.exchange, effect.demand);
     if (!change) return false;
     ledger.nodes.set(node, { kind: 'blind', change });
   } else if (fact !== undefined && fact !== 'missing' && !untouched) {
-    const original = facts.accounts.get(node);
-    const version = original === undefined || original === 'missing' ? fact.version : original.version + 1;
+    // One write, however many plans of the group have a part in it.
+    const version = earlier === undefined ? fact.version + 1 : fact.version;
     const image = { ...exchanged(fact, effect.exchange), version, index: pool.index + 1 };
     ledger.nodes.set(node, { kind: 'known', image });
   }

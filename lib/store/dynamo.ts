@@ -18,7 +18,11 @@ export function dynamoClient(config: DynamoDBClientConfig = {}): DynamoDBClient 
 
 export type Item = Record<string, NativeAttributeValue>;
 
-const OPTIONS: marshallOptions = { removeUndefinedValues: true };
+const OPTIONS: marshallOptions = {
+  removeUndefinedValues: true,
+  // `marshall` takes an object for one of a class by what it has under `constructor`, which may be a resource's name.
+  convertClassInstanceToMap: true,
+};
 
 /** Plain values as attribute values. Throws on numbers that are not safe integers, which no item of ours holds. */
 export function marshall(values: object) {

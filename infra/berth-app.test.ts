@@ -130,7 +130,7 @@ describe('the state stack', () => {
       FifoThroughputLimit: 'perMessageGroupId',
       VisibilityTimeout: 180,
       MessageRetentionPeriod: 86_400,
-      RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': ['PlanDeadLetterQueue', 'Arn'] }, maxReceiveCount: 5 },
+      RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': ['PlanDeadLetterQueue', 'Arn'] }, maxReceiveCount: 15 },
       SqsManagedSseEnabled: true,
     });
   });
@@ -192,6 +192,20 @@ describe('the plan applier', () => {
           BERTH_TABLE_PLANS: 'Berth-Plans',
           BERTH_TABLE_REJECTIONS: 'Berth-Rejections',
           BERTH_TABLE_POOLS: 'Berth-Pools',
+          BERTH_QUEUE_PLANS: {
+            'Fn::Join': [
+              '',
+              [
+                'https://sqs.',
+                { Ref: 'AWS::Region' },
+                '.',
+                { Ref: 'AWS::URLSuffix' },
+                '/',
+                { Ref: 'AWS::AccountId' },
+                '/Berth-plans.fifo',
+              ],
+            ],
+          },
           BERTH_QUEUE_QUARANTINE: {
             'Fn::Join': [
               '',
@@ -259,10 +273,21 @@ describe('the plan applier', () => {
               {
                 Sid: 'Tasks',
                 Effect: 'Allow',
-                Action: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
+                Action: ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem', 'dynamodb:PutItem'],
                 Resource: tableArn('Berth-Tasks'),
               },
-              { Sid: 'Plans', Effect: 'Allow', Action: 'dynamodb:PutItem', Resource: tableArn('Berth-Plans') },
+              {
+                Sid: 'Plans',
+                Effect: 'Allow',
+                Action: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
+                Resource: tableArn('Berth-Plans'),
+              },
+              {
+                Sid: 'Rejections',
+                Effect: 'Allow',
+                Action: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
+                Resource: tableArn('Berth-Rejections'),
+              },
               {
                 Sid: 'ReceivePlans',
                 Effect: 'Allow',

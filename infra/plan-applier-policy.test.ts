@@ -10,12 +10,13 @@ import { accountOf } from '../lib/nodes/account.ts';
 import { nodeSpecSchema } from '../lib/nodes/node.ts';
 import type { Pool } from '../lib/nodes/pool.ts';
 import { taskKey } from '../lib/plans/decide-part.ts';
-import type { StoredResult } from '../lib/plans/facts.ts';
+import type { ResultWrite } from '../lib/plans/ledger.ts';
 import { planStore } from '../lib/store/plan-store.ts';
 import { slotKeyOf, type Task } from '../lib/tasks/task.ts';
+import type { EpochSeconds } from '../lib/time.ts';
 import { planApplierStatements } from './plan-applier-policy.ts';
 
-const TABLES = { pools: 'Pools', nodes: 'Nodes', tasks: 'Tasks', plans: 'Plans' } as const;
+const TABLES = { pools: 'Pools', nodes: 'Nodes', tasks: 'Tasks', plans: 'Plans', rejections: 'Rejections' } as const;
 
 /** Permissions that DynamoDB asks for, as `table action`. A transaction asks action by action. */
 function permissionsOf(command: unknown): string[] {
@@ -62,9 +63,16 @@ test('the plan applier may do on the tables what its store sends, no less and no
   const none = new Map();
 
   await store.readPool(pool.pool);
-  await store.read(pool, { accounts: new Set([known]), tasks: new Set([key]) });
+  await store.read(pool, {
+    accounts: new Set([known]),
+    tasks: new Set([key]),
+    windows: new Set([known]),
+    events: new Set([known]),
+    progress: new Set(['p1' as PlanId]),
+  });
+  const gone = taskKey(slotKeyOf(task), 't2' as TaskId);
   await store.commit({
-    pool,
+    pool: { pool: pool.pool, index: 2, shards: 1, marks: undefined },
     nodes: new Map([
       [known, { kind: 'known', image: account }],
       [
@@ -72,9 +80,18 @@ test('the plan applier may do on the tables what its store sends, no less and no
         { kind: 'blind', change: { demand: 'there', net: none, need: none, claims: none, joins: none, leaves: none } },
       ],
     ]),
-    tasks: new Map([[key, { before: 1, image: task }]]),
+    tasks: new Map([
+      [key, { before: 1, image: task }],
+      [gone, { before: 1, image: undefined }],
+    ]),
+    windows: new Map([[known, { nodeId: known, times: [], version: 1, expiresAt: 1 as EpochSeconds }]]),
+    events: new Map([[known, { before: [], events: [] }]]),
     results: [
-      { fingerprint: 'f', result: { planId: 'p1' as PlanId, appliedAt: '2027-01-01T00:00:00Z' } } as StoredResult,
+      {
+        fingerprint: 'f',
+        over: 0,
+        result: { planId: 'p1' as PlanId, appliedAt: '2027-01-01T00:00:00Z' },
+      } as ResultWrite,
     ],
   });
 

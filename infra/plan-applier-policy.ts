@@ -20,9 +20,12 @@ export function planApplierStatements(resources: PlanApplierResources): iam.Poli
   return [
     allow('Pools', tableArn('pools'), ['dynamodb:GetItem', 'dynamodb:UpdateItem']),
     allow('Nodes', tableArn('nodes'), ['dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']),
-    allow('Tasks', tableArn('tasks'), ['dynamodb:BatchGetItem', 'dynamodb:PutItem']),
-    // A result is put once and never changed; a redelivery finds it in the failed condition of that put.
-    allow('Plans', tableArn('plans'), ['dynamodb:PutItem']),
+    // A task is deleted only when a plan of several transactions gives back what it had reserved.
+    allow('Tasks', tableArn('tasks'), ['dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:DeleteItem']),
+    // A result is put once and never changed; a redelivery finds it in the failed condition of that put. Read is only how
+    // far a plan of several transactions has come.
+    allow('Plans', tableArn('plans'), ['dynamodb:BatchGetItem', 'dynamodb:PutItem']),
+    allow('Rejections', tableArn('rejections'), ['dynamodb:BatchGetItem', 'dynamodb:PutItem']),
     // What the event source mapping does in the function's name.
     allow('ReceivePlans', planQueueArn, [
       'sqs:ReceiveMessage',

@@ -54,6 +54,7 @@ export class PlanApplier extends Construct {
       }),
       environment: {
         ...Object.fromEntries(APPLIER_TABLES.map((table) => [TABLES[table].env, tablePhysicalName(prefix, table)])),
+        [QUEUE_ENV.plans]: planQueue.queueUrl,
         [QUEUE_ENV.quarantine]: quarantine.queueUrl,
         POWERTOOLS_SERVICE_NAME: 'plan-applier',
         POWERTOOLS_METRICS_NAMESPACE: prefix,

@@ -47,8 +47,11 @@ export const QUEUES = {
   planVisibilitySeconds: 6 * APPLIER.timeoutSeconds,
   /** How long a plan may wait. A plan older than a day is of no use to anyone. */
   planRetentionSeconds: DAY,
-  /** Receives before a message goes to the dead-letter queue. AWS advises at least 5 with Lambda. */
-  planMaxReceives: 5,
+  /**
+   * Receives before a message goes to the dead-letter queue. AWS advises at least 5 with Lambda; the last plan of a batch of
+   * ten large ones may be given back once for each of the others.
+   */
+  planMaxReceives: 15,
   /** The longest that SQS offers. */
   deadLetterRetentionSeconds: 14 * DAY,
   quarantineRetentionSeconds: 14 * DAY,
@@ -94,4 +97,13 @@ export const POOL_DEFAULTS = {
   /** Partitions that the nodes of a pool are spread over: each carries 1,000 write units a second. Fixed when the pool is made. */
   shards: 8,
   stopRelease: 'plan',
+} as const;
+
+/** Nomad's defaults of `plan_rejection_tracker`, its rate limit of 5 nodes in 30 minutes with a burst of 10; enabled, where Nomad's is not. */
+export const TRACKER_DEFAULTS = {
+  enabled: true,
+  threshold: 100,
+  windowSeconds: 300,
+  markRatePerSecond: 5 / (30 * MINUTE),
+  markBurst: 10,
 } as const;

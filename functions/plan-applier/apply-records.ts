@@ -1,4 +1,4 @@
-import { type ApplyContext, applyPlans } from '../../lib/plans/apply.ts';
+import { type ApplyContext, applyPlans, OutOfTimeError } from '../../lib/plans/apply.ts';
 import type { Delivery } from '../../lib/plans/delivery.ts';
 import type { Decided } from '../../lib/plans/fold.ts';
 import { readMessage } from '../../lib/plans/read-message.ts';
@@ -9,6 +9,8 @@ export interface Edges {
   /** Puts a message into the quarantine queue. Throws if it did not get there. */
   quarantine(record: PlanRecord, reason: string): Promise<void>;
   decided(outcome: Decided): void;
+  /** Has records that were given back for want of time delivered again at once. */
+  again(records: readonly PlanRecord[]): Promise<void>;
   failed(error: Error, records: readonly PlanRecord[]): void;
 }
 
@@ -36,7 +38,12 @@ export async function applyRecords(
         for (const { delivery, reason } of applied.parked) {
           await edges.quarantine(recordOf(records, run, delivery, at), reason);
         }
-        if (applied.error) return giveBack(applied.error, at + run.deliveries.length - applied.left.length);
+        if (applied.error) {
+          const left = giveBack(applied.error, at + run.deliveries.length - applied.left.length);
+          // A large plan goes on where it was; whoever waits for it need not wait for the visibility to end.
+          if (applied.error instanceof OutOfTimeError && applied.error.progressed) await edges.again(left);
+          return left;
+        }
         at += run.deliveries.length;
       }
       const record = records[at];

@@ -8,15 +8,17 @@ export interface PlanRecord {
   readonly group: string;
   readonly sentAt: EpochMs;
   readonly source: string;
+  readonly receiptHandle: string;
 }
 
-export function planRecord({ messageId, body, attributes, eventSourceARN }: SQSRecord): PlanRecord {
+export function planRecord({ messageId, body, attributes, eventSourceARN, receiptHandle }: SQSRecord): PlanRecord {
   return {
     messageId,
     body,
     group: attributes.MessageGroupId ?? '',
     sentAt: Number(attributes.SentTimestamp) as EpochMs,
     source: eventSourceARN,
+    receiptHandle,
   };
 }
 

@@ -3,12 +3,10 @@ import type { NodeId, PoolName } from '../ids.ts';
 import { type Account, accountOf } from '../nodes/account.ts';
 import { type NodeSpec, type NodeSpecInput, nodeSpecSchema } from '../nodes/node.ts';
 import type { Pool } from '../nodes/pool.ts';
-import { shardOf } from '../nodes/shard.ts';
 import { InvalidInputError, type Problem, parsed } from '../schema.ts';
-import { accountFromItem, accountKey } from '../store/account-item.ts';
+import { accountFromItem, accountKey, profileKey } from '../store/account-item.ts';
 import { marshall, unmarshall } from '../store/dynamo.ts';
 import { cancellationReasons, storeError } from '../store/errors.ts';
-import { profilePartition } from '../store/keys.ts';
 import { accountWrite } from '../store/writes.ts';
 import type { EpochMs } from '../time.ts';
 import type { Connection } from './connection.ts';
@@ -101,7 +99,7 @@ function profileWrite(table: string, pool: Pool, spec: NodeSpec, revision: numbe
   return {
     Update: {
       TableName: table,
-      Key: marshall({ poolShard: profilePartition(pool.pool, shardOf(nodeId, pool.shards)), nodeId }),
+      Key: marshall(profileKey(pool.pool, pool.shards, nodeId)),
       UpdateExpression: `SET ${names.map((name) => `#${name} = :${name}`).join(', ')}, #at = if_not_exists(#at, :now), #events = if_not_exists(#events, :none)`,
       ExpressionAttributeNames: {
         ...Object.fromEntries(names.map((name) => [`#${name}`, name])),

@@ -2,7 +2,7 @@ import { GetItemCommand, TransactWriteItemsCommand } from '@aws-sdk/client-dynam
 import type * as z from 'zod/mini';
 import { type Account, type Exchange, exchanged } from '../nodes/account.ts';
 import { type BlindChange, blindly } from '../nodes/blind.ts';
-import type { NodeWrite } from '../plans/fold.ts';
+import type { NodeWrite } from '../plans/ledger.ts';
 import { parsed } from '../schema.ts';
 import { type AccountKey, accountFromItem, accountKey } from '../store/account-item.ts';
 import { marshall, unmarshall } from '../store/dynamo.ts';
@@ -55,7 +55,7 @@ async function writeReport(
   exchange: Exchange | undefined,
 ): Promise<void> {
   const { dynamo, tables } = connection;
-  const task = taskWrite(tables.tasks, { before: before.version, image });
+  const task = taskWrite(tables.tasks, before, { before: before.version, image });
   if (!exchange) {
     await dynamo.send(new TransactWriteItemsCommand({ TransactItems: [task] }));
     return;

@@ -96,7 +96,8 @@ export async function readResults({ dynamo, tables }: Connection, planIds: reado
       }),
     ),
   );
-  return (Responses?.[tables.plans] ?? []).map((item) => resultFromItem(unmarshall(item)).result);
+  // A plan of several transactions stands there with its progress until it has a result.
+  return (Responses?.[tables.plans] ?? []).flatMap((item) => resultFromItem(unmarshall(item))?.result ?? []);
 }
 
 function withResolvers<T>() {

@@ -1,5 +1,6 @@
 import type { NodeId, TaskId } from '../ids.ts';
 import { BOUNDS } from '../settings.ts';
+import type { EpochMs } from '../time.ts';
 import {
   ANY_ADDRESS,
   type Claim,
@@ -24,6 +25,8 @@ export interface Account {
   readonly status: NodeStatus;
   readonly eligibility: Eligibility;
   readonly drain: boolean;
+  /** When an ineligible node is eligible again by itself. Not there: when an operator says so. */
+  readonly eligibleAt?: EpochMs | undefined;
   /** What tasks may use, the number of tasks included. */
   readonly capacity: Resources;
   /** What is left: capacity less what unreleased tasks use. Negative where the capacity was lowered below that. */
@@ -51,6 +54,17 @@ export function isSchedulable({
   drain,
 }: Pick<Account, 'status' | 'eligibility' | 'drain'>): boolean {
   return status === 'ready' && eligibility === 'eligible' && !drain;
+}
+
+/** `account` as it is at `now`: eligible again, if its time has come. */
+export function accountAt(account: Account, now: EpochMs): Account {
+  const { eligibleAt, ...rest } = account;
+  return eligibleAt !== undefined && eligibleAt <= now ? { ...rest, eligibility: 'eligible' } : account;
+}
+
+/** `account` made ineligible, for good or until `eligibleAt`. */
+export function madeIneligible(account: Account, eligibleAt: EpochMs | undefined): Account {
+  return { ...account, eligibility: 'ineligible', ...(eligibleAt === undefined ? {} : { eligibleAt }) };
 }
 
 /** Whether nobody may claim `port` on `ip`, the node having reserved it. */

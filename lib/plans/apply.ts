@@ -1,19 +1,27 @@
-import type { NodeId } from '../ids.ts';
+import type { NodeId, PlanId } from '../ids.ts';
 import type { Account } from '../nodes/account.ts';
 import type { Pool } from '../nodes/pool.ts';
+import type { NodeEvent } from '../nodes/profile.ts';
 import { APPLIER, PLATFORM } from '../settings.ts';
 import type { Task } from '../tasks/task.ts';
 import type { Clock, EpochMs } from '../time.ts';
 import type { TaskKey } from './decide-part.ts';
 import type { Delivery } from './delivery.ts';
-import type { Facts, Needs, StoredResult } from './facts.ts';
-import { type Commit, type Decided, foldPlans } from './fold.ts';
+import { type Facts, type Needs, newFacts, type StoredResult } from './facts.ts';
+import { type Decided, type Fold, foldPlans } from './fold.ts';
+import type { Commit } from './ledger.ts';
+import type { Progress } from './progress.ts';
+import type { RejectionWindow } from './rejections.ts';
+import type { WindowCache } from './window-cache.ts';
 
 /** What a look at the state has shown: read, or brought back by a failed condition. */
 export interface Learned {
   readonly pool?: Pool | 'missing';
   readonly accounts: ReadonlyMap<NodeId, Account | 'missing'>;
   readonly tasks: ReadonlyMap<TaskKey, Task | 'missing'>;
+  readonly windows: ReadonlyMap<NodeId, RejectionWindow | 'missing'>;
+  readonly events: ReadonlyMap<NodeId, readonly NodeEvent[] | 'missing'>;
+  readonly progress: ReadonlyMap<PlanId, Progress | 'none'>;
   readonly results: readonly StoredResult[];
 }
 
@@ -39,7 +47,16 @@ export interface ApplyContext {
   readonly random: () => number;
   /** What was known of pools when the last batch ended; kept up to date. A wrong entry costs one refused transaction. */
   readonly pools: Map<Delivery['pool'], Pool>;
+  /** Refusals that were counted lately, by pool and node; bounded. A wrong entry costs one refused transaction. */
+  readonly windows: WindowCache;
+  /** Told of each commit, with what it did to nodes that are refused again and again. */
+  readonly committed?: (fold: CommittedGroup) => void;
 }
+
+/** What a commit did. */
+export type CommittedGroup = Pick<Extract<Fold, { kind: 'group' }>, 'decided' | 'marked' | 'withheld'> & {
+  readonly pool: Delivery['pool'];
+};
 
 /** What became of the deliveries of one pool; each is in exactly one list. */
 export interface Applied {
@@ -50,6 +67,18 @@ export interface Applied {
   readonly left: readonly Delivery[];
   /** Why there are `left` ones. */
   readonly error?: Error;
+}
+
+/** Why plans are left: the invocation has no time for them. */
+export class OutOfTimeError extends Error {
+  override readonly name = 'OutOfTimeError';
+  /** Whether something was committed in it: then it is worth while to deliver the rest again at once. */
+  readonly progressed: boolean;
+
+  constructor(progressed: boolean) {
+    super('no time is left in this invocation');
+    this.progressed = progressed;
+  }
 }
 
 /**
@@ -64,22 +93,32 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
   let facts: Facts | undefined;
   let alone = false;
   let tries = 0;
+  let commits = 0;
   const left = (error: Error): Applied => ({ decided, parked, left: pending, error });
 
   for (let first = pending[0]; first !== undefined; first = pending[0]) {
-    if (clock() >= context.deadline) return left(new Error('no time is left in this invocation'));
+    if (clock() >= context.deadline) return left(new OutOfTimeError(commits > 0));
     try {
-      facts ??= newFacts(context.pools.get(first.pool) ?? (await store.readPool(first.pool)));
+      facts ??= await firstFacts(first.pool, context);
       const fold = foldPlans(alone ? [first] : pending, facts, clock(), PLATFORM.transactionActions);
       if (fold.kind === 'needs') {
         if (facts.pool !== 'missing') learn(facts, await store.read(facts.pool, fold.needs));
         continue;
       }
-      const outcome: CommitOutcome =
-        fold.commit.results.length > 0 ? await store.commit(fold.commit) : { kind: 'committed' };
+      if (fold.kind === 'stuck') {
+        parked.push({ delivery: first, reason: fold.reason });
+        pending = pending.slice(1);
+        continue;
+      }
+      const { commit, marked, withheld } = fold;
+      const writes = commit.results.length > 0 || commit.progress !== undefined;
+      const outcome: CommitOutcome = writes ? await store.commit(commit) : { kind: 'committed' };
       if (outcome.kind === 'committed') {
-        settle(facts, fold.commit);
-        remember(context, first.pool, facts.pool);
+        if (writes) {
+          settle(facts, commit, context, first.pool);
+          commits++;
+        }
+        context.committed?.({ pool: first.pool, decided: fold.decided, marked, withheld });
         decided.push(...fold.decided);
         pending = pending.slice(fold.decided.length);
         tries = 0;
@@ -107,12 +146,18 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
   return { decided, parked, left: [] };
 }
 
-function newFacts(pool: Pool | 'missing'): Facts {
-  return { pool, accounts: new Map(), tasks: new Map(), results: new Map() };
+/** What is known before anything was looked at: what the last batch left, or the pool as it is. */
+async function firstFacts(name: Delivery['pool'], { store, pools, windows }: ApplyContext): Promise<Facts> {
+  const facts = newFacts(pools.get(name) ?? (await store.readPool(name)));
+  for (const [node, window] of windows.of(name)) facts.windows.set(node, window);
+  return facts;
 }
 
 function learn(facts: Facts, learned: Learned): void {
   for (const stored of learned.results) facts.results.set(stored.result.planId, stored);
+  for (const [node, window] of learned.windows) facts.windows.set(node, window);
+  for (const [node, events] of learned.events) facts.events.set(node, events);
+  for (const [plan, progress] of learned.progress) facts.progress.set(plan, progress);
   if (learned.pool !== undefined) {
     // Somebody else has committed. No condition proves a refusal, or that a task is gone: both hold at the index
     // that a commit demands only if what they go by was seen after that index was. So what was seen before is
@@ -127,19 +172,26 @@ function learn(facts: Facts, learned: Learned): void {
 }
 
 /** What is known once `commit` has taken effect. Accounts that were written blindly stay unknown. */
-function settle(facts: Facts, commit: Commit): void {
-  if (facts.pool !== 'missing' && commit.pool && commit.results.length > 0) {
-    facts.pool = { ...facts.pool, index: commit.pool.index };
-  }
-  if (commit.results.length === 0) return;
+function settle(facts: Facts, commit: Commit, { pools, windows }: ApplyContext, name: Delivery['pool']): void {
   for (const [node, write] of commit.nodes) if (write.kind === 'known') facts.accounts.set(node, write.image);
-  for (const [key, { image }] of commit.tasks) facts.tasks.set(key, image);
+  for (const [key, { image }] of commit.tasks) facts.tasks.set(key, image ?? 'missing');
+  for (const [node, window] of commit.windows) {
+    facts.windows.set(node, window);
+    windows.set(name, window);
+  }
+  for (const [node, { events }] of commit.events) facts.events.set(node, events);
   for (const stored of commit.results) facts.results.set(stored.result.planId, stored);
-}
-
-function remember({ pools }: ApplyContext, name: Delivery['pool'], pool: Pool | 'missing'): void {
-  if (pool === 'missing') pools.delete(name);
-  else pools.set(name, pool);
+  if (commit.progress) facts.progress.set(commit.progress.planId, commit.progress);
+  if (facts.pool !== 'missing' && commit.pool) {
+    facts.pool = {
+      ...facts.pool,
+      index: commit.pool.index,
+      ...(commit.pool.marks ? { marks: commit.pool.marks } : {}),
+    };
+    pools.set(name, facts.pool);
+  } else {
+    pools.delete(name);
+  }
 }
 
 /** Exponential back-off with full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"), never past the deadline. */

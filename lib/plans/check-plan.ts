@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { isId } from '../ids.ts';
 import { boundedProblems, listOf, type Problem, problemsOf } from '../schema.ts';
-import { BOUNDS, PLATFORM, RESULTS } from '../settings.ts';
+import { BOUNDS, RESULTS } from '../settings.ts';
 import { type Plan, placementSchema, planSchema, preemptionSchema, stopSchema } from './plan.ts';
 
 const LISTS = ['placements', 'stops', 'preemptions'] as const;
@@ -29,11 +29,7 @@ export function checkPlan(
   const stops = checkedEntries(input, 'stops', stopSchema, problems);
   const preemptions = checkedEntries(input, 'preemptions', preemptionSchema, problems);
   problems.push(...repeatedTasks(input));
-  if (envelope.success && problems.length === 0) {
-    const plan: Plan = { ...envelope.data, placements, stops, preemptions };
-    problems.push(...tooLarge(plan));
-    if (problems.length === 0) return { plan };
-  }
+  if (envelope.success && problems.length === 0) return { plan: { ...envelope.data, placements, stops, preemptions } };
   return { problems: boundedProblems(problems) };
 }
 
@@ -86,17 +82,4 @@ function repeatedTasks(input: unknown): Problem[] {
     }
   }
   return problems;
-}
-
-/** Actions of a transaction that a plan takes at the most: its tasks, its nodes, its result and its pool. */
-function actionsOf(plan: Plan): number {
-  const entries = [...plan.placements, ...plan.stops, ...plan.preemptions];
-  return entries.length + new Set(entries.map(({ nodeId }) => nodeId)).size + 2;
-}
-
-function tooLarge(plan: Plan): Problem[] {
-  const actions = actionsOf(plan);
-  if (actions <= PLATFORM.transactionActions) return [];
-  const message = `too-large: the plan writes ${actions} items, at most ${PLATFORM.transactionActions} are committed together; split it by node`;
-  return [{ path: '', message }];
 }

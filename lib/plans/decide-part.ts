@@ -44,6 +44,12 @@ export function taskKey(slot: SlotKey, task: TaskId): TaskKey {
   return `${slot} ${task}` as TaskKey;
 }
 
+/** The slot and the id that a key is made of. */
+export function taskOfKey(key: TaskKey): { readonly slotKey: SlotKey; readonly taskId: TaskId } {
+  const [slotKey, taskId] = key.split(' ') as [SlotKey, TaskId];
+  return { slotKey, taskId };
+}
+
 /** What is known of a task: as it is, or that it is not there. Undefined where it was not looked at. */
 export type TaskFact = Task | 'missing' | undefined;
 /** What is known of a node's account. */

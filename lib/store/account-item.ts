@@ -3,7 +3,7 @@ import { type Account, isSchedulable } from '../nodes/account.ts';
 import type { ClaimKey } from '../nodes/claims.ts';
 import type { PortRanges } from '../nodes/ports.ts';
 import { shardOf } from '../nodes/shard.ts';
-import { accountPartition } from './keys.ts';
+import { accountPartition, profilePartition } from './keys.ts';
 
 /**
  * The account as an item. Sharers of a volume stand in a set attribute of their own under the claim's key, since DynamoDB
@@ -18,6 +18,11 @@ export interface AccountKey {
 
 export function accountKey(pool: PoolName, shards: number, nodeId: NodeId): AccountKey {
   return { poolShard: accountPartition(pool, shardOf(nodeId, shards)), nodeId };
+}
+
+/** Key of a node's profile: of the same form, in a partition of its own. */
+export function profileKey(pool: PoolName, shards: number, nodeId: NodeId): AccountKey {
+  return { poolShard: profilePartition(pool, shardOf(nodeId, shards)), nodeId };
 }
 
 export function accountItem(key: AccountKey, account: Account): Record<string, unknown> {
@@ -46,6 +51,7 @@ export function accountFromItem(item: Readonly<Record<string, unknown>>): Accoun
     status: stored.status,
     eligibility: stored.eligibility,
     drain: stored.drain,
+    ...(stored.eligibleAt === undefined ? {} : { eligibleAt: stored.eligibleAt }),
     capacity: stored.capacity,
     free: stored.free,
     claims: new Map(Object.entries(stored.claims) as [ClaimKey, string][]),

@@ -5,35 +5,56 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
-import type { NodeId, TaskId } from '../ids.ts';
-import type { Account } from '../nodes/account.ts';
+import type { NodeId, PlanId } from '../ids.ts';
 import type { Pool } from '../nodes/pool.ts';
 import type { CommitOutcome, Learned, PlanStore } from '../plans/apply.ts';
-import { type TaskKey, taskKey } from '../plans/decide-part.ts';
+import { type TaskKey, taskOfKey } from '../plans/decide-part.ts';
 import type { Needs, StoredResult } from '../plans/facts.ts';
-import type { Commit } from '../plans/fold.ts';
+import type { Commit } from '../plans/ledger.ts';
 import { PLATFORM } from '../settings.ts';
-import type { SlotKey, Task } from '../tasks/task.ts';
-import { accountFromItem, accountKey } from './account-item.ts';
+import { accountFromItem, accountKey, profileKey } from './account-item.ts';
 import { type Item, marshall, unmarshall } from './dynamo.ts';
 import { BugError, type CancellationReason, cancellationReasons, RetryError, storeError } from './errors.ts';
-import { poolFromItem, resultFromItem, taskFromItem } from './records.ts';
+import {
+  eventsFromItem,
+  poolFromItem,
+  progressFromItem,
+  resultFromItem,
+  taskFromItem,
+  windowFromItem,
+} from './records.ts';
 import type { TableNames } from './tables.ts';
-import { accountWrite, poolIndexWrite, resultWrite, taskWrite } from './writes.ts';
+import {
+  accountWrite,
+  eventsWrite,
+  poolIndexWrite,
+  progressWrite,
+  resultWrite,
+  taskWrite,
+  windowWrite,
+} from './writes.ts';
 
 /** The tables that plans are applied to. */
-export type PlanTables = Pick<TableNames, 'nodes' | 'tasks' | 'plans' | 'pools'>;
+export type PlanTables = Pick<TableNames, 'nodes' | 'tasks' | 'plans' | 'pools' | 'rejections'>;
 
-/** What one action of a transaction writes, and so what the item of a failed condition is. */
-type Target =
+/** What an item is about: what one action of a transaction writes, or what one key of a read names. */
+type Subject =
   | { readonly kind: 'pool' }
-  | { readonly kind: 'node'; readonly node: NodeId }
+  | { readonly kind: 'account'; readonly node: NodeId }
+  | { readonly kind: 'events'; readonly node: NodeId }
+  | { readonly kind: 'window'; readonly node: NodeId }
   | { readonly kind: 'task'; readonly key: TaskKey }
-  | { readonly kind: 'result' };
+  | { readonly kind: 'plan'; readonly plan: PlanId };
 
 interface Action {
-  readonly target: Target;
+  readonly subject: Subject;
   readonly write: TransactWriteItem;
+}
+
+interface ReadRequest {
+  readonly subject: Subject;
+  readonly table: string;
+  readonly key: Readonly<Record<string, string>>;
 }
 
 /**
@@ -44,67 +65,56 @@ export function planStore(client: DynamoDBClient, tables: PlanTables, signal?: A
   const options = signal ? { abortSignal: signal } : {};
   return {
     async readPool(pool) {
-      const { Item } = await ours(
-        client.send(
-          new GetItemCommand({
-            TableName: tables.pools,
-            Key: marshall({ pool }),
-            ConsistentRead: true,
-            ReturnConsumedCapacity: 'INDEXES',
-          }),
-          options,
-        ),
-      );
+      const command = new GetItemCommand({
+        TableName: tables.pools,
+        Key: marshall({ pool }),
+        ConsistentRead: true,
+        ReturnConsumedCapacity: 'INDEXES',
+      });
+      const { Item } = await ours(client.send(command, options));
       return Item ? poolFromItem(unmarshall(Item)) : 'missing';
     },
 
     async read(pool, needs) {
-      const accounts = new Map<NodeId, Account | 'missing'>();
-      const tasks = new Map<TaskKey, Task | 'missing'>();
-      for (const chunk of chunksOf(requestsOf(pool, needs), PLATFORM.batchGetKeys)) {
-        for (const { key, table } of chunk) {
-          if (table === 'nodes') accounts.set(key.nodeId, 'missing');
-          else tasks.set(taskKey(key.slotKey, key.taskId), 'missing');
-        }
-        let keys = keysByTable(tables, chunk);
-        while (Object.keys(keys).length > 0) {
-          const { Responses, UnprocessedKeys } = await ours(
-            client.send(new BatchGetItemCommand({ RequestItems: keys, ReturnConsumedCapacity: 'INDEXES' }), options),
-          );
-          for (const item of Responses?.[tables.nodes] ?? []) {
-            const account = accountFromItem(unmarshall(item));
-            accounts.set(account.nodeId, account);
-          }
-          for (const item of Responses?.[tables.tasks] ?? []) {
-            const task = taskFromItem(unmarshall(item));
-            tasks.set(taskKey(task.slotKey, task.taskId), task);
+      const lesson = new Lesson();
+      for (const chunk of chunksOf(requestsOf(pool, needs, tables), PLATFORM.batchGetKeys)) {
+        const subjects = new Map(chunk.map((request) => [keyText(request.key), request.subject]));
+        // What does not come back is not there.
+        for (const { subject } of chunk) lesson.learn(subject, undefined);
+        let keys = keysByTable(chunk);
+        while (countKeys(keys) > 0) {
+          const command = new BatchGetItemCommand({ RequestItems: keys, ReturnConsumedCapacity: 'INDEXES' });
+          const { Responses, UnprocessedKeys } = await ours(client.send(command, options));
+          for (const item of Object.values(Responses ?? {}).flat()) {
+            const found = unmarshall(item);
+            const subject = subjects.get(keyText(found));
+            if (subject) lesson.learn(subject, found);
           }
           const unread = (UnprocessedKeys ?? {}) as typeof keys;
           // DynamoDB leaves keys out when it throttles: asking at once for all of them again would make it worse.
-          if (countKeys(unread) > 0 && countKeys(unread) === countKeys(keys))
+          if (countKeys(unread) > 0 && countKeys(unread) === countKeys(keys)) {
             throw new RetryError('BatchGetItem: no key was processed');
+          }
           keys = unread;
         }
       }
-      return { accounts, tasks, results: [] };
+      return lesson.learned;
     },
 
     async commit(commit) {
       const actions = actionsOf(commit, tables);
+      const command = new TransactWriteItemsCommand({
+        TransactItems: actions.map(({ write }) => write),
+        ReturnConsumedCapacity: 'INDEXES',
+      });
       try {
-        await client.send(
-          new TransactWriteItemsCommand({
-            TransactItems: actions.map(({ write }) => write),
-            ReturnConsumedCapacity: 'INDEXES',
-          }),
-          options,
-        );
+        await client.send(command, options);
         return { kind: 'committed' };
       } catch (error) {
-        const kind = storeError(error);
+        const failure = storeError(error);
         const reasons = cancellationReasons(error);
-        if (!reasons || (kind.name !== 'ConflictError' && kind.name !== 'RetryError')) throw kind;
-        return refused(actions, reasons, kind);
+        if (!reasons || (failure.name !== 'ConflictError' && failure.name !== 'RetryError')) throw failure;
+        return refused(actions, reasons, failure);
       }
     },
   };
@@ -118,21 +128,94 @@ async function ours<T>(request: Promise<T>): Promise<T> {
   }
 }
 
-type ReadRequest =
-  | { readonly table: 'nodes'; readonly key: ReturnType<typeof accountKey> }
-  | { readonly table: 'tasks'; readonly key: { readonly slotKey: SlotKey; readonly taskId: TaskId } };
+/** Gathers what items show. The one place that knows which item holds what. */
+class Lesson {
+  readonly #accounts: Map<NodeId, ReturnType<typeof accountFromItem> | 'missing'> = new Map();
+  readonly #tasks: Map<TaskKey, ReturnType<typeof taskFromItem> | 'missing'> = new Map();
+  readonly #windows: Map<NodeId, ReturnType<typeof windowFromItem> | 'missing'> = new Map();
+  readonly #events: Map<NodeId, ReturnType<typeof eventsFromItem> | 'missing'> = new Map();
+  readonly #progress: Map<PlanId, NonNullable<ReturnType<typeof progressFromItem>> | 'none'> = new Map();
+  readonly #results: StoredResult[] = [];
+  #pool: Pool | 'missing' | undefined;
 
-function requestsOf(pool: Pool, needs: Needs): ReadRequest[] {
+  /** Takes in the item of `subject`; undefined: it is not there. */
+  learn(subject: Subject, item: Item | undefined): void {
+    switch (subject.kind) {
+      case 'pool':
+        this.#pool = item ? poolFromItem(item) : 'missing';
+        break;
+      case 'account':
+        this.#accounts.set(subject.node, item ? accountFromItem(item) : 'missing');
+        break;
+      case 'events':
+        this.#events.set(subject.node, item ? eventsFromItem(item) : 'missing');
+        break;
+      case 'window':
+        this.#windows.set(subject.node, item ? windowFromItem(item) : 'missing');
+        break;
+      case 'task':
+        this.#tasks.set(subject.key, item ? taskFromItem(item) : 'missing');
+        break;
+      case 'plan': {
+        const result = item && resultFromItem(item);
+        if (result) this.#results.push(result);
+        else this.#progress.set(subject.plan, (item && progressFromItem(item)) ?? 'none');
+        break;
+      }
+    }
+  }
+
+  get learned(): Learned {
+    return {
+      ...(this.#pool === undefined ? {} : { pool: this.#pool }),
+      accounts: this.#accounts,
+      tasks: this.#tasks,
+      windows: this.#windows,
+      events: this.#events,
+      progress: this.#progress,
+      results: this.#results,
+    };
+  }
+}
+
+function requestsOf({ pool, shards }: Pool, needs: Needs, tables: PlanTables): ReadRequest[] {
   return [
-    ...[...needs.accounts].map(
-      (node): ReadRequest => ({ table: 'nodes', key: accountKey(pool.pool, pool.shards, node) }),
-    ),
-    ...[...needs.tasks].map((key): ReadRequest => {
-      const [slotKey, taskId] = key.split(' ') as [SlotKey, TaskId];
-      return { table: 'tasks', key: { slotKey, taskId } };
-    }),
+    ...[...needs.accounts].map((node) => ({
+      subject: { kind: 'account', node } as const,
+      table: tables.nodes,
+      key: { ...accountKey(pool, shards, node) },
+    })),
+    ...[...needs.events].map((node) => ({
+      subject: { kind: 'events', node } as const,
+      table: tables.nodes,
+      key: { ...profileKey(pool, shards, node) },
+    })),
+    ...[...needs.windows].map((node) => ({
+      subject: { kind: 'window', node } as const,
+      table: tables.rejections,
+      key: { pool, nodeId: node },
+    })),
+    ...[...needs.tasks].map((key) => ({
+      subject: { kind: 'task', key } as const,
+      table: tables.tasks,
+      key: { ...taskOfKey(key) },
+    })),
+    ...[...needs.progress].map((plan) => ({
+      subject: { kind: 'plan', plan } as const,
+      table: tables.plans,
+      key: { planId: plan },
+    })),
   ];
 }
+
+/** The key of an item, or a key by itself, as a text. Its names tell the tables apart. */
+function keyText(item: Readonly<Record<string, unknown>>): string {
+  const names = KEYS.find(([first]) => Object.hasOwn(item, first)) ?? [];
+  return JSON.stringify(names.map((name) => [name, item[name]]));
+}
+
+/** Names of the keys; the first is in no item of a table further down. */
+const KEYS = [['slotKey', 'taskId'], ['poolShard', 'nodeId'], ['planId'], ['pool', 'nodeId']] as const;
 
 function chunksOf<T>(list: readonly T[], size: number): T[][] {
   const chunks: T[][] = [];
@@ -140,11 +223,11 @@ function chunksOf<T>(list: readonly T[], size: number): T[][] {
   return chunks;
 }
 
-function keysByTable(tables: PlanTables, requests: readonly ReadRequest[]) {
+function keysByTable(requests: readonly ReadRequest[]) {
   const keys: Record<string, { Keys: ReturnType<typeof marshall>[]; ConsistentRead: true }> = {};
   for (const { table, key } of requests) {
-    keys[tables[table]] ??= { Keys: [], ConsistentRead: true };
-    keys[tables[table]]?.Keys.push(marshall(key));
+    keys[table] ??= { Keys: [], ConsistentRead: true };
+    keys[table]?.Keys.push(marshall(key));
   }
   return keys;
 }
@@ -155,22 +238,44 @@ function countKeys(keys: ReturnType<typeof keysByTable>): number {
 
 /** The actions of a commit: the pool first, so that the fence is what fails first. */
 function actionsOf(commit: Commit, tables: PlanTables): Action[] {
-  const { pool } = commit;
+  const { pool, progress } = commit;
   const results = commit.results.map(
-    (stored): Action => ({ target: { kind: 'result' }, write: resultWrite(tables.plans, stored) }),
+    (stored): Action => ({
+      subject: { kind: 'plan', plan: stored.result.planId },
+      write: resultWrite(tables.plans, stored),
+    }),
   );
   if (!pool) return results;
+  const key = (node: NodeId) => accountKey(pool.pool, pool.shards, node);
   return [
-    { target: { kind: 'pool' }, write: poolIndexWrite(tables.pools, pool.pool, pool.index) },
+    { subject: { kind: 'pool' }, write: poolIndexWrite(tables.pools, pool) },
     ...[...commit.nodes].map(
       ([node, write]): Action => ({
-        target: { kind: 'node', node },
-        write: accountWrite(tables.nodes, accountKey(pool.pool, pool.shards, node), write, pool.index),
+        subject: { kind: 'account', node },
+        write: accountWrite(tables.nodes, key(node), write, pool.index),
       }),
     ),
     ...[...commit.tasks].map(
-      ([key, write]): Action => ({ target: { kind: 'task', key }, write: taskWrite(tables.tasks, write) }),
+      ([key, write]): Action => ({
+        subject: { kind: 'task', key },
+        write: taskWrite(tables.tasks, taskOfKey(key), write),
+      }),
     ),
+    ...[...commit.windows].map(
+      ([node, window]): Action => ({
+        subject: { kind: 'window', node },
+        write: windowWrite(tables.rejections, pool.pool, window),
+      }),
+    ),
+    ...[...commit.events].map(
+      ([node, write]): Action => ({
+        subject: { kind: 'events', node },
+        write: eventsWrite(tables.nodes, profileKey(pool.pool, pool.shards, node), write),
+      }),
+    ),
+    ...(progress
+      ? [{ subject: { kind: 'plan', plan: progress.planId } as const, write: progressWrite(tables.plans, progress) }]
+      : []),
     ...results,
   ];
 }
@@ -182,35 +287,14 @@ function refused(actions: readonly Action[], reasons: readonly CancellationReaso
       cause: error,
     });
   }
-  const learned = {
-    accounts: new Map<NodeId, Account | 'missing'>(),
-    tasks: new Map<TaskKey, Task | 'missing'>(),
-    results: [] as StoredResult[],
-  };
-  let pool: Learned['pool'];
+  const lesson = new Lesson();
   let failed = 0;
-  reasons.forEach(({ Code, Item }, at) => {
-    const target = actions[at]?.target;
-    if (Code !== 'ConditionalCheckFailed' || !target) return;
+  reasons.forEach(({ Code, Item: attributes }, at) => {
+    const subject = actions[at]?.subject;
+    if (Code !== 'ConditionalCheckFailed' || !subject) return;
     failed++;
-    const item: Item | undefined =
-      Item && Object.keys(Item).length > 0 ? unmarshall(Item as Parameters<typeof unmarshall>[0]) : undefined;
-    switch (target.kind) {
-      case 'pool':
-        pool = item ? poolFromItem(item) : 'missing';
-        break;
-      case 'node':
-        learned.accounts.set(target.node, item ? accountFromItem(item) : 'missing');
-        break;
-      case 'task':
-        learned.tasks.set(target.key, item ? taskFromItem(item) : 'missing');
-        break;
-      case 'result':
-        // Deleted between the condition and this answer: nothing to learn, the next try will write it.
-        if (item) learned.results.push(resultFromItem(item));
-        break;
-    }
+    const there = attributes && Object.keys(attributes).length > 0;
+    lesson.learn(subject, there ? unmarshall(attributes as Parameters<typeof unmarshall>[0]) : undefined);
   });
-  const busy = failed === 0 || error.name === 'RetryError';
-  return { kind: 'refused', learned: pool === undefined ? learned : { ...learned, pool }, busy };
+  return { kind: 'refused', learned: lesson.learned, busy: failed === 0 || error.name === 'RetryError' };
 }

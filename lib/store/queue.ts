@@ -1,4 +1,4 @@
-import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { ChangeMessageVisibilityBatchCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { PLATFORM } from '../settings.ts';
 
 /** Where a message came from, and why it could not be used. */
@@ -46,4 +46,18 @@ export async function quarantine(
 function attributesOf({ reason, messageId, group, source }: QuarantineOrigin) {
   const text = (value: string) => ({ DataType: 'String', StringValue: value.slice(0, 400) || '-' });
   return { reason: text(reason), messageId: text(messageId), group: text(group), source: text(source) };
+}
+
+/** Lets messages be received again at once. One that cannot be is received when its visibility ends. */
+export async function makeVisible(
+  client: SQSClient,
+  queueUrl: string,
+  receiptHandles: readonly string[],
+): Promise<void> {
+  await client.send(
+    new ChangeMessageVisibilityBatchCommand({
+      QueueUrl: queueUrl,
+      Entries: receiptHandles.map((ReceiptHandle, at) => ({ Id: String(at), ReceiptHandle, VisibilityTimeout: 0 })),
+    }),
+  );
 }

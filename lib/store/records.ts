@@ -1,11 +1,15 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
 import * as z from 'zod/mini';
-import { poolName } from '../ids.ts';
+import { nodeId, type PoolName, planId, poolName } from '../ids.ts';
 import { type Pool, poolSettingsSchema } from '../nodes/pool.ts';
+import type { NodeEvent } from '../nodes/profile.ts';
 import type { StoredResult } from '../plans/facts.ts';
+import type { Progress } from '../plans/progress.ts';
+import type { RejectionWindow } from '../plans/rejections.ts';
 import { planResultSchema } from '../plans/result.ts';
 import { RESULTS } from '../settings.ts';
 import { type Task, taskSchema } from '../tasks/task.ts';
-import { type EpochMs, expiryAfter } from '../time.ts';
+import { type EpochMs, type EpochSeconds, expiryAfter } from '../time.ts';
 import { BugError, PermanentError } from './errors.ts';
 import { poolNodeKey } from './keys.ts';
 
@@ -15,6 +19,9 @@ import { poolNodeKey } from './keys.ts';
  */
 
 type Item = Readonly<Record<string, unknown>>;
+
+const epochMs = z.custom<EpochMs>((value) => Number.isSafeInteger(value));
+const epochSeconds = z.custom<EpochSeconds>((value) => Number.isSafeInteger(value));
 
 function fromItem<S extends z.ZodMiniType>(
   schema: S,
@@ -40,6 +47,7 @@ const poolItemSchema = z.object({
   index: z.int(),
   shards: z.int(),
   settings: poolSettingsSchema,
+  marks: z.optional(z.object({ left: z.number(), at: epochMs })),
 });
 
 export function poolItem(pool: Pool): Item {
@@ -52,12 +60,89 @@ export function poolFromItem(item: Item): Pool {
 
 const storedResultSchema = z.object({ result: planResultSchema, fingerprint: z.string() });
 
-/** A result is kept as it is under `result`; `expiresAt` is the epoch in seconds at which DynamoDB may delete it. */
+const tallySchema = z.object({
+  placements: z.int(),
+  stops: z.int(),
+  preemptions: z.int(),
+  rejected: planResultSchema.shape.rejectedNodes,
+  ineligible: planResultSchema.shape.ineligibleNodes,
+  alreadyGone: planResultSchema.shape.alreadyGone,
+});
+
+const progressSchema = z.object({
+  planId,
+  fingerprint: z.string(),
+  version: z.int(),
+  phase: z.enum(['deciding', 'reserving', 'finishing', 'undoing']),
+  from: z.int(),
+  to: z.int(),
+  step: z.int(),
+  tally: tallySchema,
+  pending: tallySchema,
+});
+
+/**
+ * A result is kept as it is under `result`, or compressed where it names so many nodes that an item might not hold it. `expiresAt` is the epoch in seconds at which DynamoDB may delete it.
+ */
 export function resultItem({ result, fingerprint }: StoredResult): Item {
   const decidedAt = Date.parse(result.appliedAt) as EpochMs;
-  return { planId: result.planId, result, fingerprint, expiresAt: expiryAfter(decidedAt, RESULTS.retentionSeconds) };
+  const expiresAt = expiryAfter(decidedAt, RESULTS.retentionSeconds);
+  return { planId: result.planId, ...packed('result', result), fingerprint, expiresAt };
 }
 
-export function resultFromItem(item: Item): StoredResult {
-  return fromItem(storedResultSchema, item, `result of plan ${String(item.planId)}`);
+/** The result of a plan; undefined while the plan is under way. */
+export function resultFromItem(item: Item): StoredResult | undefined {
+  const whole = unpacked('result', item);
+  return whole.result === undefined
+    ? undefined
+    : fromItem(storedResultSchema, whole, `result of plan ${String(item.planId)}`);
+}
+
+/** How far a plan past one transaction has come. It has no time to live: the result that takes its place has. */
+export function progressItem(progress: Progress): Item {
+  return {
+    planId: progress.planId,
+    version: progress.version,
+    fingerprint: progress.fingerprint,
+    ...packed('progress', progress),
+  };
+}
+
+export function progressFromItem(item: Item): Progress | undefined {
+  const { progress } = unpacked('progress', item);
+  return progress === undefined
+    ? undefined
+    : fromItem(progressSchema, progress as Item, `progress of plan ${String(item.planId)}`);
+}
+
+/** Characters of JSON past which a value is compressed. An item holds 400 KB; ids and codes repeat, so that 5,000 nodes take a fifth. */
+const PACK_FROM = 100_000;
+
+function packed(name: string, value: object): Item {
+  const json = JSON.stringify(value);
+  return json.length < PACK_FROM ? { [name]: value } : { [packedName(name)]: gzipSync(json) };
+}
+
+function unpacked(name: string, item: Item): Item {
+  const bytes = item[packedName(name)];
+  return bytes instanceof Uint8Array ? { ...item, [name]: JSON.parse(gunzipSync(bytes).toString()) } : item;
+}
+
+const packedName = (name: string) => `${name}Packed`;
+
+export function windowItem(pool: PoolName, window: RejectionWindow): Item {
+  return { pool, ...window };
+}
+
+const windowSchema = z.object({ nodeId, times: z.array(epochMs), version: z.int(), expiresAt: epochSeconds });
+
+export function windowFromItem(item: Item): RejectionWindow {
+  return fromItem(windowSchema, item, `window of node ${String(item.nodeId)}`);
+}
+
+const eventsSchema = z.object({ events: z.array(z.object({ at: epochMs, message: z.string() })) });
+
+/** The last events of a node, from its profile. */
+export function eventsFromItem(item: Item): readonly NodeEvent[] {
+  return fromItem(eventsSchema, item, `profile of node ${String(item.nodeId)}`).events;
 }

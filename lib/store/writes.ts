@@ -1,11 +1,13 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import type { PoolName } from '../ids.ts';
-import type { StoredResult } from '../plans/facts.ts';
-import type { NodeWrite, TaskWrite } from '../plans/fold.ts';
+import type { EventsWrite, NodeWrite, PoolWrite, ResultWrite, TaskWrite } from '../plans/ledger.ts';
+import type { Progress } from '../plans/progress.ts';
+import type { RejectionWindow } from '../plans/rejections.ts';
+import type { Task } from '../tasks/task.ts';
 import { type AccountKey, accountItem } from './account-item.ts';
 import { blindUpdate } from './account-update.ts';
 import { marshall } from './dynamo.ts';
-import { resultItem, taskItem } from './records.ts';
+import { progressItem, resultItem, taskItem, windowItem } from './records.ts';
 import type { TableNames } from './tables.ts';
 
 /**
@@ -26,16 +28,16 @@ function unchanged(key: string, before: number) {
       };
 }
 
-/** Moves the pool's index from `index` - 1 to `index`: the fence between two appliers of one pool. */
-export function poolIndexWrite(table: TableNames['pools'], pool: PoolName, index: number): TransactWriteItem {
+/** Moves the pool's index by one: the fence between two appliers of one pool. */
+export function poolIndexWrite(table: TableNames['pools'], { pool, index, marks }: PoolWrite): TransactWriteItem {
   return {
     Update: {
       TableName: table,
       Key: marshall({ pool }),
-      UpdateExpression: 'SET #index = :index',
+      UpdateExpression: marks ? 'SET #index = :index, #marks = :marks' : 'SET #index = :index',
       ConditionExpression: '#index = :before',
-      ExpressionAttributeNames: { '#index': 'index' },
-      ExpressionAttributeValues: marshall({ ':index': index, ':before': index - 1 }),
+      ExpressionAttributeNames: { '#index': 'index', ...(marks ? { '#marks': 'marks' } : {}) },
+      ExpressionAttributeValues: marshall({ ':index': index, ':before': index - 1, ':marks': marks }),
       ...SHOW,
     },
   };
@@ -72,25 +74,66 @@ export function accountWrite(
   };
 }
 
-/** Writes a task, if it is still of the version before; 0: if it is not there. */
-export function taskWrite(table: TableNames['tasks'], { before, image }: TaskWrite): TransactWriteItem {
+/** Writes or deletes a task, if it is still of the version before; 0: if it is not there. */
+export function taskWrite(
+  table: TableNames['tasks'],
+  { slotKey, taskId }: Pick<Task, 'slotKey' | 'taskId'>,
+  { before, image }: TaskWrite,
+): TransactWriteItem {
+  const condition = { TableName: table, ...unchanged('taskId', before), ...SHOW };
+  if (!image) return { Delete: { Key: marshall({ slotKey, taskId }), ...condition } };
+  return { Put: { Item: marshall(taskItem(image)), ...condition } };
+}
+
+/** Writes the result of a plan: in place of its progress, or if nothing is stored under its id. */
+export function resultWrite(table: TableNames['plans'], stored: ResultWrite): TransactWriteItem {
+  return {
+    Put: { TableName: table, Item: marshall(resultItem(stored)), ...unchanged('planId', stored.over), ...SHOW },
+  };
+}
+
+/** Writes how far a plan has come, if it is where the step before left it. */
+export function progressWrite(table: TableNames['plans'], progress: Progress): TransactWriteItem {
   return {
     Put: {
       TableName: table,
-      Item: marshall(taskItem(image)),
-      ...unchanged('taskId', before),
+      Item: marshall(progressItem(progress)),
+      ...unchanged('planId', progress.version - 1),
       ...SHOW,
     },
   };
 }
 
-/** Writes the result of a plan, if it has none. */
-export function resultWrite(table: TableNames['plans'], stored: StoredResult): TransactWriteItem {
+/** Writes the refusals of a node, if nobody counted another one in between. */
+export function windowWrite(
+  table: TableNames['rejections'],
+  pool: PoolName,
+  window: RejectionWindow,
+): TransactWriteItem {
   return {
     Put: {
       TableName: table,
-      Item: marshall(resultItem(stored)),
-      ...unchanged('planId', 0),
+      Item: marshall(windowItem(pool, window)),
+      ...unchanged('nodeId', window.version - 1),
+      ...SHOW,
+    },
+  };
+}
+
+/** Writes the events of a node, if none was added in between. */
+export function eventsWrite(
+  table: TableNames['nodes'],
+  key: AccountKey,
+  { before, events }: EventsWrite,
+): TransactWriteItem {
+  return {
+    Update: {
+      TableName: table,
+      Key: marshall(key),
+      UpdateExpression: 'SET #events = :events',
+      ConditionExpression: '#events = :before',
+      ExpressionAttributeNames: { '#events': 'events' },
+      ExpressionAttributeValues: marshall({ ':events': events, ':before': before }),
       ...SHOW,
     },
   };

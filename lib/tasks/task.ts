@@ -24,6 +24,21 @@ export function slotKeyOf({ serviceId, slot, nodeId }: Pick<TaskRef, 'serviceId'
 
 const slotKey = z.string().check(z.minLength(1)) as unknown as z.ZodMiniType<SlotKey, SlotKey>;
 
+const { resources, ports, cores, devices, volumes, jobIteration } = placementSchema.shape;
+
+/** What a task was before a plan that is committed in steps; it is that again if the plan is not committed. */
+const undoSchema = z.strictObject({
+  resources,
+  ports,
+  cores,
+  devices,
+  volumes,
+  jobIteration,
+  released: z.boolean(),
+  lastPlanId: planId,
+  preemptedBy: z.optional(taskId),
+});
+
 /** A task as it is stored: one run of a slot on a node. */
 export const taskSchema = objectOf({
   ...placementSchema.shape,
@@ -50,6 +65,8 @@ export const taskSchema = objectOf({
   preemptedBy: z.optional(taskId),
   /** What the agent said of the present state. */
   message: z.optional(z.string()),
+  /** There while a plan that changes the task is reserved but not committed yet. */
+  undo: z.optional(undoSchema),
 });
 export type Task = z.output<typeof taskSchema>;
 

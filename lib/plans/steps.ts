@@ -1,0 +1,187 @@
+import { type Exchange, exchanged } from '../nodes/account.ts';
+import type { Pool } from '../nodes/pool.ts';
+import { holdingOf } from '../tasks/holding.ts';
+import { isTerminal, laterDesired } from '../tasks/states.ts';
+import type { Task } from '../tasks/task.ts';
+import type { EpochMs } from '../time.ts';
+import type { PartEffect } from './decide-part.ts';
+import { type NodePart, taskKeyOf } from './decide-part.ts';
+import { decideOn } from './decide-plan.ts';
+import { alsoNeeds, type Facts, type Needs, noNeeds } from './facts.ts';
+import { accountAfter, enterAccount, enterTask, type Ledger, taskAfter } from './ledger.ts';
+import type { Placement, Plan, Preemption, Stop } from './plan.ts';
+
+/**
+ * Orders of a plan that is committed in steps. Each order takes one step when it is reserved: its node's account and its
+ * task are written together, so that at every moment what is free and what tasks hold add up. It takes one more when it
+ * is carried out, or given back. A reserved task is `pending` if it is new, so that no agent takes it; one that was there
+ * carries in `undo` what it was.
+ */
+export interface Order {
+  readonly part: NodePart;
+  readonly kind: 'stop' | 'preemption' | 'placement';
+  readonly order: Stop | Preemption | Placement;
+}
+
+/** The orders of parts, in the order in which they are reserved: of each node what gives back before what takes. */
+export function ordersOf(parts: readonly NodePart[]): Order[] {
+  return parts.flatMap((part) => [
+    ...part.stops.map((order): Order => ({ part, kind: 'stop', order })),
+    ...part.preemptions.map((order): Order => ({ part, kind: 'preemption', order })),
+    ...part.placements.map((order): Order => ({ part, kind: 'placement', order })),
+  ]);
+}
+
+export type StepOutcome =
+  | { readonly kind: 'needs'; readonly needs: Needs }
+  /** It does not fit any more: what was reserved is to be given back. */
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'done'; readonly effect?: PartEffect };
+
+const DONE: StepOutcome = { kind: 'done' };
+
+/** Reserves an order in `ledger`. */
+export function reserve(
+  { part, kind, order }: Order,
+  plan: Plan,
+  ledger: Ledger,
+  facts: Facts,
+  pool: Pool,
+  now: EpochMs,
+): StepOutcome {
+  const needs = needsOf(part, order, ledger, facts, now);
+  if (needs) return needs;
+  const alone: NodePart = {
+    nodeId: part.nodeId,
+    stops: kind === 'stop' ? [order as Stop] : [],
+    preemptions: kind === 'preemption' ? [order as Preemption] : [],
+    placements: kind === 'placement' ? [order as Placement] : [],
+  };
+  const outcome = decideOn(alone, plan, ledger, facts, pool, now);
+  if (outcome.kind === 'rejected') return { kind: 'refused' };
+  if (outcome.kind === 'needs')
+    return { kind: 'needs', needs: alsoTasks(outcome.tasks, outcome.account ? part : undefined) };
+  const { effect } = outcome;
+  const account = accountAfter(part.nodeId, ledger, facts, now);
+  const moves = effect.exchange.gives.length + effect.exchange.takes.length > 0;
+  if (moves && account !== undefined && account !== 'missing')
+    enterAccount(exchanged(account, effect.exchange), ledger, facts, pool);
+  for (const image of effect.tasks) {
+    const key = taskKeyOf(image);
+    const before = taskAfter(key, ledger, facts);
+    const reserved = before === undefined || before === 'missing' ? pendingOf(image, now) : heldBack(image, before);
+    enterTask(key, reserved, ledger, facts);
+  }
+  return { kind: 'done', effect };
+}
+
+/** Carries out a reserved order: its account was written when it was reserved. */
+export function carryOut({ order }: Order, plan: Plan, ledger: Ledger, facts: Facts, now: EpochMs): StepOutcome {
+  const key = taskKeyOf(order);
+  const task = taskAfter(key, ledger, facts);
+  if (task === undefined) return { kind: 'needs', needs: alsoTasks([key]) };
+  if (task === 'missing' || task.lastPlanId !== plan.planId) return DONE;
+  if (task.state === 'pending') {
+    const stateTimes = { ...task.stateTimes, assigned: now };
+    enterTask(key, { ...task, state: 'assigned', appliedAt: now, stateTimes }, ledger, facts);
+  } else if (task.undo) {
+    const { undo: _done, ...rest } = task;
+    const wanted =
+      'resources' in order
+        ? task.desiredState
+        : laterDesired(task.desiredState, 'desiredState' in order ? order.desiredState : 'shutdown');
+    const desiredAt = wanted === task.desiredState ? task.desiredAt : now;
+    enterTask(key, { ...rest, desiredState: wanted, desiredAt }, ledger, facts);
+  }
+  return DONE;
+}
+
+/** Gives a reserved order back: everything is as it was before, unless the task has ended meanwhile. */
+export function giveBack(
+  { part, order }: Order,
+  plan: Plan,
+  ledger: Ledger,
+  facts: Facts,
+  pool: Pool,
+  now: EpochMs,
+): StepOutcome {
+  const needs = needsOf(part, order, ledger, facts, now);
+  if (needs) return needs;
+  const key = taskKeyOf(order);
+  const task = taskAfter(key, ledger, facts);
+  if (task === undefined || task === 'missing' || task.lastPlanId !== plan.planId) return DONE;
+  if (task.state === 'pending') {
+    enterTask(key, undefined, ledger, facts);
+    move({ gives: [holdingOf(task)], takes: [] });
+  } else if (task.undo) {
+    const { undo, ...rest } = task;
+    if (isTerminal(task.state)) {
+      enterTask(key, rest, ledger, facts);
+    } else {
+      const { preemptedBy: _given, ...before } = rest;
+      const restored: Task = { ...before, ...undo };
+      enterTask(key, restored, ledger, facts);
+      move({ gives: task.released ? [] : [holdingOf(task)], takes: restored.released ? [] : [holdingOf(restored)] });
+    }
+  }
+  return DONE;
+
+  function move(exchange: Exchange): void {
+    const account = accountAfter(part.nodeId, ledger, facts, now);
+    if (account !== undefined && account !== 'missing') enterAccount(exchanged(account, exchange), ledger, facts, pool);
+  }
+}
+
+/** Steps go by what was read: a condition that fails in the middle of a node could not be told from one that fails at its start. */
+function needsOf(
+  part: NodePart,
+  order: Order['order'],
+  ledger: Ledger,
+  facts: Facts,
+  now: EpochMs,
+): StepOutcome | undefined {
+  const key = taskKeyOf(order);
+  const noAccount = accountAfter(part.nodeId, ledger, facts, now) === undefined;
+  const noTask = taskAfter(key, ledger, facts) === undefined;
+  if (!noAccount && !noTask) return undefined;
+  return { kind: 'needs', needs: alsoTasks(noTask ? [key] : [], noAccount ? part : undefined) };
+}
+
+function alsoTasks(tasks: Iterable<Parameters<Needs['tasks']['add']>[0]>, part?: NodePart): Needs {
+  const needs = noNeeds();
+  for (const key of tasks) needs.tasks.add(key);
+  if (part) needs.accounts.add(part.nodeId);
+  return needs;
+}
+
+/** What all of `orders` need, so that one batch of reads serves them. */
+export function needsOfAll(orders: readonly Order[], ledger: Ledger, facts: Facts, now: EpochMs): Needs {
+  const needs = noNeeds();
+  for (const { part, order } of orders) {
+    const missing = needsOf(part, order, ledger, facts, now);
+    if (missing?.kind === 'needs') alsoNeeds(needs, missing.needs);
+  }
+  return needs;
+}
+
+/** A new task before its plan is committed: nobody's to run. */
+function pendingOf(image: Task, now: EpochMs): Task {
+  return { ...image, state: 'pending', appliedAt: now, stateTimes: { pending: now } };
+}
+
+/** A task that was there, before the plan that changes it is committed: it holds what it will hold, and is wanted as before. */
+function heldBack(image: Task, before: Task): Task {
+  const { resources, ports, cores, devices, volumes, jobIteration, released, lastPlanId, preemptedBy } = before;
+  const undo = {
+    resources,
+    ports,
+    cores,
+    devices,
+    volumes,
+    jobIteration,
+    released,
+    lastPlanId,
+    ...(preemptedBy === undefined ? {} : { preemptedBy }),
+  };
+  return { ...image, desiredState: before.desiredState, desiredAt: before.desiredAt, undo };
+}

@@ -1,0 +1,188 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TABLES, type TableName, type TableNames, tableNamesFromEnv } from '../lib/store/tables.ts';
+import { systemClock } from '../lib/time.ts';
+import { Cleanup } from './cleanup.ts';
+import { DataDirectory } from './data-directory.ts';
+import { Meter } from './dynamodb/meter.ts';
+import { createTables, startDynamoDb } from './dynamodb/start-dynamodb.ts';
+import type { EventSourceContext } from './event-sources/event-source.ts';
+import { EventSources } from './event-sources/event-sources.ts';
+import { eventSourceOf } from './event-sources/start.ts';
+import type { FunctionRunner } from './functions/function-runner.ts';
+import { startFunctions } from './functions/start-functions.ts';
+import { clientEnvironment, type Endpoints } from './local-environment.ts';
+import { LogFile, type LogLine } from './log.ts';
+import type { CreatedQueue } from './sqs/create-queues.ts';
+import { type Sqs, startSqs } from './sqs/start-sqs.ts';
+import { synthesize } from './synthesize.ts';
+import { readCloudAssembly } from './template/cloud-assembly.ts';
+import { declaredMappings } from './template/event-source-mappings.ts';
+import { checkTypes } from './template/known-types.ts';
+import { Resources } from './template/scope.ts';
+
+const REGION = 'us-east-1';
+const ACCOUNT = '000000000000';
+/** Invocations of one function at once, unless told otherwise: more than a developer's machine has cores. */
+const MAX_CONCURRENCY = 8;
+/** How long a stop waits for invocations under way, milliseconds. */
+const GRACE_MS = 10_000;
+
+export interface EngineOptions {
+  /** Directory that keeps tables and queues over a restart. Default: they live in memory and end with the engine. */
+  readonly dataDir?: string | undefined;
+  /** Directory of a cloud assembly, as `synthesize` writes it. Default: the app is synthesized, which takes seconds. */
+  readonly assembly?: string | undefined;
+  /** Whose event sources wait for `eventSources.resume`: those of the functions of these names, or all. Default: none. */
+  readonly paused?: 'all' | readonly string[] | undefined;
+  /** Visibility time-out of all queues, in place of what the template says: how soon a failed message comes again. */
+  readonly visibilitySeconds?: number | undefined;
+  /** Invocations of one function at once; default 8. What the template says is a limit beside it. */
+  readonly maxConcurrency?: number | undefined;
+  /** Another DynamoDB, such as DynamoDB Local. Default: AWS_ENDPOINT_URL_DYNAMODB, or else one is started. */
+  readonly dynamodbEndpoint?: string | undefined;
+  /** Another SQS. Default: AWS_ENDPOINT_URL_SQS, or else one is started. */
+  readonly sqsEndpoint?: string | undefined;
+  /** Told what the engine is about to do, while it starts. */
+  readonly onProgress?: ((step: string) => void) | undefined;
+  readonly onLog?: ((line: LogLine) => void) | undefined;
+}
+
+export interface Engine {
+  /** Where clients reach the services. Requests at `dynamodb` are metered as those of `client`. */
+  readonly endpoints: Endpoints;
+  readonly region: string;
+  readonly dataDir: string | undefined;
+  /** Environment variables for a client process: the endpoints, credentials, the names of tables and queues. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Physical names of the tables. */
+  readonly tables: TableNames;
+  /** The queues by physical name. */
+  readonly queues: ReadonlyMap<string, CreatedQueue>;
+  readonly meter: Meter;
+  /** The functions by name: `PlanApplier`. */
+  readonly functions: ReadonlyMap<string, FunctionRunner>;
+  readonly eventSources: EventSources;
+  /** Settles when the engine cannot go on, with the reason. */
+  readonly failed: Promise<Error>;
+  /** Ends everything: invocations under way within ten seconds, then processes, servers and temporary files. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the whole system on this machine: DynamoDB, SQS, the functions and what invokes them, as the template says.
+ * Every port is a free one and of the loopback address, so that engines do not get into each other's way. If this
+ * process ends without `stop`, even by `kill -9`, nothing is left behind but the data directory.
+ *
+ * @throws Error when the data directory is in use, there is no DynamoDB for this platform, or the template has something
+ * that cannot be run here; nothing is left behind then
+ */
+export async function startEngine(options: EngineOptions = {}): Promise<Engine> {
+  const cleanup = new Cleanup();
+  try {
+    return await start(options, cleanup);
+  } catch (error) {
+    await cleanup.run();
+    throw error;
+  }
+}
+
+async function start(options: EngineOptions, cleanup: Cleanup): Promise<Engine> {
+  const progress = options.onProgress ?? (() => undefined);
+  const data = options.dataDir === undefined ? undefined : await openData(options.dataDir, cleanup);
+  const log = startLog(options, data, cleanup);
+
+  progress('starting DynamoDB');
+  const temporary = mkdtempSync(join(tmpdir(), 'berth-engine-'));
+  cleanup.add(() => rmSync(temporary, { recursive: true, force: true }));
+  const endpoint = options.dynamodbEndpoint ?? process.env.AWS_ENDPOINT_URL_DYNAMODB;
+  const dynamodb = await startDynamoDb({ endpoint, temporary, file: data?.databaseFile }, cleanup);
+  const meter = new Meter(dynamodb.url);
+  cleanup.add(() => meter.close());
+
+  const assembly = options.assembly ?? (await synthesized(temporary, progress));
+  const resources = new Resources(readCloudAssembly(assembly), { region: REGION, account: ACCOUNT });
+  checkTypes(resources.stacks);
+
+  progress('creating tables and queues');
+  await createTables(resources, dynamodb.url);
+  const sqs = await startSqs(
+    resources,
+    {
+      endpoint: options.sqsEndpoint ?? process.env.AWS_ENDPOINT_URL_SQS,
+      journalFile: data?.queuesFile,
+      visibilitySeconds: options.visibilitySeconds,
+    },
+    cleanup,
+  );
+
+  progress('starting functions');
+  const { maxConcurrency = MAX_CONCURRENCY } = options;
+  const functions = await startFunctions(resources, { temporary, meter, sqs, maxConcurrency, onOutput: log }, cleanup);
+  const eventSources = startEventSources(options, resources, { sqs, functions, log }, cleanup);
+
+  const endpoints = { dynamodb: await meter.endpointFor('client'), sqs: sqs.url };
+  const env = { ...clientEnvironment(endpoints, REGION), ...resources.environmentOutputs() };
+  return {
+    endpoints,
+    region: REGION,
+    dataDir: data?.path,
+    env,
+    get tables() {
+      return tableNamesFromEnv(env, Object.keys(TABLES) as TableName[]);
+    },
+    queues: new Map(sqs.queues.map((queue) => [queue.name, queue])),
+    meter,
+    functions,
+    eventSources,
+    failed: dynamodb.failed,
+    stop: () => cleanup.run(),
+  };
+}
+
+type Log = (source: string, stream: LogLine['stream'], line: string, requestId?: string | undefined) => void;
+
+async function openData(path: string, cleanup: Cleanup): Promise<DataDirectory> {
+  const data = await DataDirectory.open(path);
+  cleanup.add(() => data.release());
+  return data;
+}
+
+function startLog(options: EngineOptions, data: DataDirectory | undefined, cleanup: Cleanup): Log {
+  const file = data && new LogFile(data.logFile);
+  cleanup.add(() => file?.close());
+  return (source, stream, line, requestId) => {
+    const entry: LogLine = { at: systemClock(), source, stream, requestId, line };
+    file?.write(entry);
+    options.onLog?.(entry);
+  };
+}
+
+async function synthesized(temporary: string, progress: (step: string) => void): Promise<string> {
+  progress('synthesizing the stacks and bundling the functions');
+  const directory = join(temporary, 'assembly');
+  await synthesize(directory);
+  return directory;
+}
+
+function startEventSources(
+  { paused }: EngineOptions,
+  resources: Resources,
+  { sqs, functions, log }: { sqs: Sqs; functions: ReadonlyMap<string, FunctionRunner>; log: Log },
+  cleanup: Cleanup,
+): EventSources {
+  const context: EventSourceContext = {
+    resources,
+    sqs,
+    functions: [...functions.values()],
+    onProblem: (functionName, problem) => log(functionName, 'platform', problem),
+  };
+  const mappings = declaredMappings(resources).filter((mapping) => mapping.enabled);
+  const eventSources = new EventSources(mappings.map((mapping) => eventSourceOf(mapping, context)));
+  cleanup.add(() => eventSources.stop(GRACE_MS));
+  for (const source of eventSources.all) {
+    if (paused !== 'all' && !paused?.includes(source.functionName)) source.resume();
+  }
+  return eventSources;
+}

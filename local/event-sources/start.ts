@@ -1,0 +1,27 @@
+import type { DeclaredMapping } from '../template/event-source-mappings.ts';
+import { TemplateError } from '../template/scope.ts';
+import type { EventSource, EventSourceContext } from './event-source.ts';
+import { SqsEventSource } from './sqs.ts';
+
+/** Kinds of source by the service in their ARN. */
+const KINDS: Readonly<Record<string, (mapping: DeclaredMapping, context: EventSourceContext) => EventSource>> = {
+  sqs: (mapping, context) => new SqsEventSource(mapping, context),
+};
+
+/**
+ * The event source that `mapping` declares, paused.
+ *
+ * @throws TemplateError when the engine has no such kind, or not what its properties ask for
+ */
+export function eventSourceOf(mapping: DeclaredMapping, context: EventSourceContext): EventSource {
+  const service = mapping.sourceArn.split(':')[2] ?? '';
+  const make = KINDS[service];
+  if (make === undefined) {
+    const { stack, logicalId } = mapping.declared;
+    throw new TemplateError(
+      `${stack.name}/${logicalId}: the local engine has no event source for ${mapping.sourceArn}; it has: ` +
+        Object.keys(KINDS).join(', '),
+    );
+  }
+  return make(mapping, context);
+}

@@ -1,0 +1,61 @@
+import type { Cleanup } from '../cleanup.ts';
+import type { Meter } from '../dynamodb/meter.ts';
+import { functionEnvironment } from '../local-environment.ts';
+import type { CreatedQueue } from '../sqs/create-queues.ts';
+import { declaredFunctions } from '../template/functions.ts';
+import type { Place, Resources } from '../template/scope.ts';
+import { FunctionRunner, type FunctionRunnerOptions } from './function-runner.ts';
+import { writeWorkerScript } from './worker-script.ts';
+
+export interface FunctionsOptions {
+  /** Directory of temporary files. */
+  readonly temporary: string;
+  readonly meter: Meter;
+  readonly sqs: { readonly url: string; readonly queues: readonly CreatedQueue[] };
+  /** Invocations of one function at once. */
+  readonly maxConcurrency: number;
+  readonly onOutput: (functionName: string, ...output: Parameters<FunctionRunnerOptions['onOutput']>) => void;
+}
+
+/**
+ * The functions of the template by name, each with an environment that is warm: what keeps a bundle from being loaded
+ * shows now, and no event waits for it.
+ *
+ * @throws FunctionInitError
+ */
+export async function startFunctions(
+  resources: Resources,
+  options: FunctionsOptions,
+  cleanup: Cleanup,
+): Promise<ReadonlyMap<string, FunctionRunner>> {
+  const script = writeWorkerScript(options.temporary);
+  const functions = new Map<string, FunctionRunner>();
+  for (const declared of declaredFunctions(resources)) {
+    const { name, reservedConcurrency = Number.POSITIVE_INFINITY } = declared;
+    const endpoints = { dynamodb: await options.meter.endpointFor(name), sqs: options.sqs.url };
+    const environment = functionEnvironment(declared, endpoints, resources.place.region);
+    const definition = { ...declared, environment: withLocalQueues(environment, resources.place, options.sqs.queues) };
+    const runner = new FunctionRunner(definition, {
+      script,
+      maxConcurrency: Math.min(options.maxConcurrency, reservedConcurrency),
+      onOutput: (...output) => options.onOutput(name, ...output),
+    });
+    functions.set(name, runner);
+    cleanup.add(() => runner.killAll());
+  }
+  await Promise.all([...functions.values()].map((runner) => runner.warm()));
+  return functions;
+}
+
+/**
+ * Variables that hold the URL of one of our queues as it is on AWS, put together from its name, get the URL that it has
+ * here: an SQS client goes where the URL of the queue points.
+ */
+function withLocalQueues(
+  environment: Readonly<Record<string, string>>,
+  { region, account }: Place,
+  queues: readonly CreatedQueue[],
+): Record<string, string> {
+  const local = new Map(queues.map(({ name, url }) => [`https://sqs.${region}.amazonaws.com/${account}/${name}`, url]));
+  return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, local.get(value) ?? value]));
+}

@@ -1,0 +1,49 @@
+import { devNull } from 'node:os';
+import type { FunctionDefinition } from './functions/execution-environment.ts';
+
+/** Where the two services are. */
+export interface Endpoints {
+  readonly dynamodb: string;
+  readonly sqs: string;
+}
+
+/** Nobody checks them here, but a client must have some. */
+export const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' } as const;
+
+/** Environment variables by which any AWS client finds the engine instead of AWS. */
+export function clientEnvironment(endpoints: Endpoints, region: string): Record<string, string> {
+  return {
+    AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
+    AWS_ENDPOINT_URL_SQS: endpoints.sqs,
+    AWS_REGION: region,
+    AWS_DEFAULT_REGION: region,
+    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+  };
+}
+
+/** What a function finds in its environment: what Lambda sets, its own variables, and the way to the engine. */
+export function functionEnvironment(
+  definition: FunctionDefinition,
+  endpoints: Endpoints,
+  region: string,
+): Record<string, string> {
+  return {
+    _HANDLER: definition.handler,
+    AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs',
+    AWS_LAMBDA_FUNCTION_NAME: definition.functionName,
+    AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(definition.memoryMiB),
+    AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${definition.functionName}`,
+    AWS_LAMBDA_LOG_STREAM_NAME: 'local',
+    AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
+    LANG: 'en_US.UTF-8',
+    ...definition.environment,
+    ...clientEnvironment(endpoints, region),
+    // The developer's own profile is not there on Lambda either.
+    AWS_CONFIG_FILE: devNull,
+    AWS_SHARED_CREDENTIALS_FILE: devNull,
+    // The SDK warns of the Node line of the development machine at every cold start; Lambda runs a newer one.
+    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
+  };
+}

@@ -63,6 +63,8 @@ export const RESULTS = {
    * the plan queue's retention and the dead-letter queue's together, and a day for redriving.
    */
   retentionSeconds: 16 * DAY,
+  /** Seconds for which is kept what a commit changed: a worker that has not looked for so long reads its pool in full. */
+  changesSeconds: 3600,
   /** Problems listed in an `invalid` result; that there are more is said. Keeps the item below 400 KB. */
   maxProblems: 50,
   /** Characters of one message or problem. */

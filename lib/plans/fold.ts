@@ -12,6 +12,7 @@ import {
   countWrites,
   MAX_COMMIT_BYTES,
   newLedger,
+  POOL_ACTIONS,
   type ResultWrite,
 } from './ledger.ts';
 import type { Plan } from './plan.ts';
@@ -86,7 +87,7 @@ export function foldPlans(
     }
     if (isNeedy(needs)) continue;
     const size = Buffer.byteLength(JSON.stringify(outcome.result)) + bytesOf(outcome.ledger) - bytesOf(ledger);
-    const actions = 1 + results.length + 1 + countWrites(outcome.ledger);
+    const actions = POOL_ACTIONS + results.length + 1 + countWrites(outcome.ledger);
     if (results.length > 0 && (actions > allowance || bytes + size > MAX_COMMIT_BYTES)) break;
     ledger = outcome.ledger;
     bytes += size;
@@ -97,7 +98,7 @@ export function foldPlans(
   }
 
   if (isNeedy(needs)) return { kind: 'needs', needs };
-  return { kind: 'group', decided, commit: commitOf(ledger, facts.pool, results), marked, withheld };
+  return { kind: 'group', decided, commit: commitOf(ledger, facts.pool, now, results), marked, withheld };
 }
 
 /** The next step of a plan that takes several transactions. */
@@ -119,7 +120,13 @@ function foldStaged(delivery: Delivery, plan: Plan, facts: Facts, now: EpochMs, 
     if (fixed) {
       const results = [{ result: fixed, fingerprint: delivery.fingerprint, over: 0 }];
       const decided = [{ delivery, result: fixed, stored: false, differs: false }];
-      return { kind: 'group', decided, commit: commitOf(newLedger(), facts.pool, results), marked: [], withheld: [] };
+      return {
+        kind: 'group',
+        decided,
+        commit: commitOf(newLedger(), facts.pool, now, results),
+        marked: [],
+        withheld: [],
+      };
     }
   }
   if (facts.pool === 'missing') throw new Error(`plan ${delivery.planId} is staged in a pool that is not there`);

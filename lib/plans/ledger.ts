@@ -22,6 +22,8 @@ export interface Commit {
   readonly results: readonly ResultWrite[];
   /** How far a plan past one transaction has come, if this is a step of one. */
   readonly progress?: Progress;
+  /** When it was decided. */
+  readonly at: EpochMs;
 }
 
 export interface PoolWrite {
@@ -80,6 +82,9 @@ export function copyOf(ledger: Ledger): Ledger {
   };
 }
 
+/** Actions that every transaction of a pool takes: its index, and which nodes the commit changed. */
+export const POOL_ACTIONS = 2;
+
 /** Actions of a transaction that writes what stands in `ledger`, the pool and results not counted. */
 export function countWrites({ nodes, tasks, windows, events }: Ledger): number {
   return nodes.size + tasks.size + windows.size + events.size;
@@ -109,6 +114,7 @@ export function bytesOf({ tasks }: Ledger): number {
 export function commitOf(
   ledger: Ledger,
   pool: Facts['pool'],
+  at: EpochMs,
   results: readonly ResultWrite[],
   progress?: Progress,
 ): Commit {
@@ -120,6 +126,7 @@ export function commitOf(
     windows,
     events,
     results,
+    at,
     ...(progress ? { progress } : {}),
   };
 }

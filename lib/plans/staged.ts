@@ -15,6 +15,7 @@ import {
   type Ledger,
   MAX_COMMIT_BYTES,
   newLedger,
+  POOL_ACTIONS,
 } from './ledger.ts';
 import type { Plan } from './plan.ts';
 import { addTallies, NO_TALLY, type Progress, type Tally } from './progress.ts';
@@ -33,8 +34,8 @@ export type Staged =
       readonly withheld: readonly Scored[];
     };
 
-/** Actions that every transaction of a plan takes: the pool and the plan's record. */
-const OWN_ACTIONS = 2;
+/** Actions that every transaction of a plan takes: the pool's and the plan's record. */
+const OWN_ACTIONS = POOL_ACTIONS + 1;
 /** Actions that counting one refusal may take: the window, and if it marks, the account and the node's events. */
 const REFUSAL_ACTIONS = 3;
 
@@ -143,7 +144,7 @@ function commitStep(
   const over = stored?.version ?? 0;
   const { delivery, ledger, facts, marked, withheld } = run;
   const results = result ? [{ result, fingerprint: delivery.fingerprint, over }] : [];
-  const commit = commitOf(ledger, facts.pool, results, progress && { ...progress, version: over + 1 });
+  const commit = commitOf(ledger, facts.pool, run.now, results, progress && { ...progress, version: over + 1 });
   return { kind: 'step', commit, result, marked, withheld };
 }
 

@@ -16,3 +16,8 @@ export function profilePartition(pool: PoolName, shard: number): string {
 export function poolNodeKey(pool: PoolName, node: NodeId): string {
   return `${pool}#${node}`;
 }
+
+/** Key, in the table of plans, of what the commit with `index` changed. No plan id has a `#`. */
+export function changesKey(pool: PoolName, index: number): string {
+  return `${pool}#${index}`;
+}

@@ -26,6 +26,7 @@ import {
 import type { TableNames } from './tables.ts';
 import {
   accountWrite,
+  changesWrite,
   eventsWrite,
   poolIndexWrite,
   progressWrite,
@@ -40,6 +41,8 @@ export type PlanTables = Pick<TableNames, 'nodes' | 'tasks' | 'plans' | 'pools' 
 /** What an item is about: what one action of a transaction writes, or what one key of a read names. */
 type Subject =
   | { readonly kind: 'pool' }
+  /** Which nodes the commit changed: written, never read by the applier. */
+  | { readonly kind: 'changes' }
   | { readonly kind: 'account'; readonly node: NodeId }
   | { readonly kind: 'events'; readonly node: NodeId }
   | { readonly kind: 'window'; readonly node: NodeId }
@@ -143,6 +146,8 @@ class Lesson {
     switch (subject.kind) {
       case 'pool':
         this.#pool = item ? poolFromItem(item) : 'missing';
+        break;
+      case 'changes':
         break;
       case 'account':
         this.#accounts.set(subject.node, item ? accountFromItem(item) : 'missing');
@@ -249,6 +254,14 @@ function actionsOf(commit: Commit, tables: PlanTables): Action[] {
   const key = (node: NodeId) => accountKey(pool.pool, pool.shards, node);
   return [
     { subject: { kind: 'pool' }, write: poolIndexWrite(tables.pools, pool) },
+    ...(commit.nodes.size > 0
+      ? [
+          {
+            subject: { kind: 'changes' } as const,
+            write: changesWrite(tables.plans, pool, commit.nodes.keys(), commit.at),
+          },
+        ]
+      : []),
     ...[...commit.nodes].map(
       ([node, write]): Action => ({
         subject: { kind: 'account', node },

@@ -1,12 +1,15 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
-import type { PoolName } from '../ids.ts';
+import type { NodeId, PoolName } from '../ids.ts';
 import type { EventsWrite, NodeWrite, PoolWrite, ResultWrite, TaskWrite } from '../plans/ledger.ts';
 import type { Progress } from '../plans/progress.ts';
 import type { RejectionWindow } from '../plans/rejections.ts';
+import { RESULTS } from '../settings.ts';
 import type { Task } from '../tasks/task.ts';
+import { type EpochMs, expiryAfter } from '../time.ts';
 import { type AccountKey, accountItem } from './account-item.ts';
 import { blindUpdate } from './account-update.ts';
 import { marshall } from './dynamo.ts';
+import { changesKey } from './keys.ts';
 import { progressItem, resultItem, taskItem, windowItem } from './records.ts';
 import type { TableNames } from './tables.ts';
 
@@ -136,5 +139,18 @@ export function eventsWrite(
       ExpressionAttributeValues: marshall({ ':events': events, ':before': before }),
       ...SHOW,
     },
+  };
+}
+
+/** Writes which nodes a commit changed, so that a worker reads those again and no others. */
+export function changesWrite(
+  table: TableNames['plans'],
+  { pool, index }: PoolWrite,
+  nodes: Iterable<NodeId>,
+  now: EpochMs,
+): TransactWriteItem {
+  const expiresAt = expiryAfter(now, RESULTS.changesSeconds);
+  return {
+    Put: { TableName: table, Item: marshall({ planId: changesKey(pool, index), nodes: [...nodes], expiresAt }) },
   };
 }

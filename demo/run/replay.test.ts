@@ -90,19 +90,25 @@ test('a task that waits for room runs as long as it would have, and ends as much
   expect(outcome.waited).toBe(2);
 });
 
-test('workers that collide on the last room: one gets it, the other waits until it is given back', async () => {
-  const { fake, outcome } = await run([NODE], [task('a', 0, 10), task('b', 0, 10)], { workers: 2 });
-  expect([...fake.results.values()].map(({ status }) => status)).toEqual(['applied', 'rejected', 'applied']);
-  expect(outcome).toMatchObject({ placed: 2, waited: 1 });
-});
+describe('workers that collide: each takes eight tasks, and there is room for eight on the node that both find best', () => {
+  const tasks = Array.from({ length: 16 }, (_, at) => task(`t${at}`, 0, 10, 125));
 
-test('a refused task comes back in a plan of another id', async () => {
-  const { fake } = await run([NODE, { ...NODE, name: 'm', cpuMilli: 5_000 }], [task('a', 0, 10), task('b', 0, 10)], {
-    workers: 2,
+  test('one gets it, the other waits until it is given back', async () => {
+    const { fake, outcome } = await run([NODE], tasks, { workers: 2 });
+    expect([...fake.results.values()].map(({ status }) => status)).toEqual(['applied', 'rejected', 'applied']);
+    expect(outcome).toMatchObject({ placed: 16, waited: 8 });
   });
-  const plans = fake.decided.filter(({ placements }) => placements.some(({ taskId }) => taskId === 'b'));
-  expect(plans.length).toBe(2);
-  expect(new Set(plans.map(({ planId }) => planId)).size).toBe(2);
+
+  test('the other looks again, and plans what was refused again in a plan of another id', async () => {
+    const { fake, outcome } = await run([NODE, { ...NODE, name: 'm', cpuMilli: 5_000 }], tasks, { workers: 2 });
+    const [, refused, again] = fake.decided;
+    expect([...fake.results.values()].map(({ status }) => status)).toEqual(['applied', 'rejected', 'applied']);
+    expect(again?.placements.map(({ taskId }) => taskId)).toEqual(refused?.placements.map(({ taskId }) => taskId));
+    expect(again?.placements.every(({ nodeId }) => nodeId === 'm')).toBe(true);
+    expect(again?.snapshotIndex).toBeGreaterThanOrEqual(2);
+    expect(new Set(fake.decided.map(({ planId }) => planId)).size).toBe(3);
+    expect(outcome.waited).toBe(0);
+  });
 });
 
 test('at half of the tasks everything stands still for a look', async () => {

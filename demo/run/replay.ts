@@ -1,6 +1,7 @@
 import type { PlanResult } from '../../lib/client/index.ts';
 import type { Decision } from '../worker/best-fit.ts';
 import { PendingQueue, type PendingTask, Slots } from '../worker/pending.ts';
+import { PoolWatch } from '../worker/watch.ts';
 import { Worker } from '../worker/worker.ts';
 import { seededRandom } from '../workload/random.ts';
 import type { WorkloadTask } from '../workload/workload.ts';
@@ -19,6 +20,8 @@ export interface Allocation {
   readonly running: number;
   /** Tasks for which there was no room. */
   readonly waiting: number;
+  /** Tasks that were placed so far. */
+  readonly placed: number;
 }
 
 /** What became of one plan, and when: milliseconds since the replay began. */
@@ -83,17 +86,17 @@ class Run {
   readonly #schedule: Schedule<Running>;
   readonly #slots = new Slots();
   readonly #queue: PendingQueue;
+  readonly #watch: PoolWatch;
   readonly #workers: readonly Worker[];
   readonly #startedAt: number;
   readonly #allocations: Allocation[] = [];
   readonly #plans: PlanOutcome[] = [];
   readonly #allocated = { cpuMilli: 0, memoryMib: 0, gpuMilli: 0, running: 0 };
   readonly #ended = { complete: 0, failed: 0 };
-  /** Placed since their agents last looked. */
+  /** Placed since the agents last looked. */
   #started: Running[] = [];
   #placed = 0;
   #waited = 0;
-  #releases = 0;
   #refusals = 0;
   #half: boolean;
 
@@ -104,6 +107,7 @@ class Run {
     this.#half = options.atHalf === undefined;
     this.#schedule = new Schedule(tasks, limits);
     this.#queue = new PendingQueue(workers);
+    this.#watch = new PoolWatch(cluster, pool);
     this.#workers = Array.from({ length: workers }, (_, worker) => {
       return new Worker({
         name: `${pool}-worker-${worker}`,
@@ -112,7 +116,7 @@ class Run {
         signal,
         queue: this.#queue,
         random: seededRandom(seed + worker + 1),
-        releases: () => this.#releases,
+        watch: this.#watch,
         onResult: (result, placed) => this.#onResult(result, placed),
       });
     });
@@ -123,7 +127,7 @@ class Run {
     for (let step = this.#schedule.next(); step !== undefined; step = this.#schedule.next()) {
       signal.throwIfAborted();
       this.#queue.add(step.arrivals.map((task) => this.#slots.offer(task, this.#schedule.now)));
-      await Promise.all([this.#report(step.ends), this.#drain()]);
+      await Promise.all([this.#agents(step.ends), this.#drain()]);
       if (step.ends.length > 0 && this.#queue.waiting.length > 0) {
         this.#queue.retryWaiting();
         await this.#drain();
@@ -152,10 +156,6 @@ class Run {
 
   async #drain(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.drain()));
-    const started = this.#started;
-    this.#started = [];
-    if (!this.#options.reportRunning) return;
-    await inLanes(started, REPORT_LANES, (running) => this.#reportOne(running, 'running'));
   }
 
   #onResult(result: PlanResult, placed: readonly Running[]): void {
@@ -174,12 +174,16 @@ class Run {
     this.#tell();
   }
 
-  async #report(ends: readonly Running[]): Promise<void> {
+  /** What the agents do in a step: they report what was started in the step before as running, and what ends as ended. */
+  async #agents(ends: readonly Running[]): Promise<void> {
+    const started = this.#options.reportRunning ? this.#started : [];
+    this.#started = [];
+    await inLanes(started, REPORT_LANES, (running) => this.#reportOne(running, 'running'));
     await inLanes(ends, REPORT_LANES, async (running) => {
       const { task } = running;
       await this.#reportOne(running, task.outcome);
       this.#ended[task.outcome] += 1;
-      this.#releases += 1;
+      this.#watch.released();
       this.#allocate(task, -1);
     });
     this.#tell();
@@ -202,7 +206,12 @@ class Run {
   }
 
   #sample(): void {
-    this.#allocations.push({ at: this.#schedule.now, ...this.#allocated, waiting: this.#queue.waiting.length });
+    this.#allocations.push({
+      at: this.#schedule.now,
+      ...this.#allocated,
+      waiting: this.#queue.waiting.length,
+      placed: this.#placed,
+    });
   }
 
   #tell(): void {

@@ -25,8 +25,9 @@ async function measure(perBatch: { requests: number; writeUnits: number; reads?:
   const { cluster, history } = recording(fake.asCluster());
   const calls: string[] = [];
   const delivery = {
-    pause: () => void calls.push(`pause at ${fake.decided.length}`),
+    pause: async () => void calls.push(`pause at ${fake.decided.length}`),
     resume: () => void calls.push(`resume at ${fake.decided.length}`),
+    idle: async () => void calls.push('idle'),
   };
   const readMeter = meterOf(fake, perBatch);
   const signal = new AbortController().signal;
@@ -44,7 +45,7 @@ test('measures full batches of plans of five placements on nodes of their own, t
     writeUnitsPerPlacement: 6.5,
     withinBounds: true,
   });
-  expect(calls).toEqual(['pause at 0', 'resume at 10', 'pause at 10', 'resume at 60']);
+  expect(calls).toEqual(['pause at 0', 'resume at 10', 'idle', 'pause at 10', 'resume at 60', 'idle']);
   for (let batch = 0; batch < 60; batch += 10) {
     const nodes = fake.decided
       .slice(batch, batch + 10)

@@ -34,7 +34,12 @@ export interface UncontendedOptions {
   /** The applier, as the meter names it. */
   readonly applier: string;
   /** Stops and starts the delivery of plans, so that batches are full. */
-  readonly delivery: { pause(): Promise<void> | void; resume(): Promise<void> | void };
+  readonly delivery: {
+    pause(): Promise<void>;
+    resume(): void;
+    /** Settles when no plan is on the queue or being worked on. */
+    idle(): Promise<void>;
+  };
   readonly signal: AbortSignal;
 }
 
@@ -83,10 +88,12 @@ async function applyBatches(
   try {
     for (const plan of plans) await cluster.push(plan);
   } finally {
-    await delivery.resume();
+    delivery.resume();
   }
   // Submitted again unchanged, a plan is waited for: the queue has it already.
   const results = await Promise.all(plans.map((plan) => cluster.submit(plan, { signal })));
+  // A result can be read a moment before the meter has seen the answer to the write that made it.
+  await delivery.idle();
   return results.filter(({ status }) => status === 'applied').length;
 }
 

@@ -90,14 +90,21 @@ describe('GPUs', () => {
   });
 });
 
-test('chance decides between nodes that are as good, and with a tolerance between nodes that are nearly', () => {
-  const view = emptyView([node('a'), node('b'), node('c', { cpuMilli: 31_000 })]);
-  const chosen = (fraction: number, tolerance: number) =>
-    bestFit(view.slice(0, 2), [need()], { fraction: () => fraction, tolerance }).decisions[0]?.nodeId;
-  expect([chosen(0, 0), chosen(0.999, 0)]).toEqual(['a', 'b']);
-  const near = (fraction: number, tolerance: number) =>
-    bestFit(view, [need()], { fraction: () => fraction, tolerance }).decisions[0]?.nodeId;
-  expect([near(0.999, 0), near(0, 0.1), near(0.999, 0.1)]).toEqual(['c', 'a', 'c']);
+test('of equals the first from where the search begins is taken', () => {
+  const view = emptyView([node('a'), node('b'), node('c'), node('large', { cpuMilli: 64_000 })]);
+  const chosen = (fraction: number) => bestFit(view, [need()], { fraction: () => fraction }).decisions[0]?.nodeId;
+  expect([chosen(0), chosen(0.25), chosen(0.5), chosen(0.75)]).toEqual(['a', 'b', 'c', 'a']);
+});
+
+test('as many nodes that fit are compared as it says, and no more', () => {
+  const view = emptyView([
+    node('a'),
+    node('tiny', { cpuMilli: 10 }),
+    node('b', { cpuMilli: 9_000 }),
+    node('c', { cpuMilli: 2_000 }),
+  ]);
+  const chosen = (candidates: number) => bestFit(view, [need()], { ...first, candidates }).decisions[0]?.nodeId;
+  expect([chosen(1), chosen(2), chosen(3)]).toEqual(['a', 'b', 'c']);
 });
 
 test('the view it was given stays as it was', () => {
@@ -135,7 +142,7 @@ test('whatever the nodes and tasks: no node gets more than it has, and who waits
         const nodes = kinds.map((kind, at) => ({ name: `n${at}`, ...kind }));
         const { decisions, waiting } = bestFit(emptyView(nodes), tasks, {
           fraction: () => fraction,
-          tolerance: fraction,
+          candidates: 1 + Math.floor(fraction * 4),
         });
         expect(decisions.length + waiting.length).toBe(tasks.length);
         const used = new Map(nodes.map(({ name }) => [name, {} as Record<string, number>]));

@@ -20,13 +20,14 @@ export interface BestFit<T extends TaskNeed = TaskNeed> {
 }
 
 export interface BestFitOptions {
-  /** From 0 to 1: chooses among nodes that are as good. Gives each worker its own order, as chance does in the field. */
+  /** From 0 to 1: where in the view the search for nodes begins, for all of the tasks. */
   readonly fraction: () => number;
   /**
-   * How much worse than the best node another may be to count as good, in the unit of the score (1 is a whole largest node's
-   * cpu). 0: ties alone. More of it spreads the choices of workers that see the same, and so makes them collide less.
+   * Nodes that are compared for one task: the first so many that it fits. Default: all. Comparing a part of them is what
+   * schedulers do (kube-scheduler's percentageOfNodesToScore, Nomad's candidate limit): it saves time, and workers
+   * that see the same choose less often the same, since each begins elsewhere.
    */
-  readonly tolerance?: number;
+  readonly candidates?: number;
 }
 
 /** What opening a whole GPU for a share costs, in the unit of the score: more than any difference in what is left. */
@@ -43,11 +44,12 @@ const SHARED_NEIGHBOUR = 0.25;
 export function bestFit<T extends TaskNeed>(view: View, tasks: readonly T[], options: BestFitOptions): BestFit<T> {
   const rooms = [...view];
   const scale = scaleOf(view);
-  const scores = new Float64Array(rooms.length);
+  const start = Math.floor(options.fraction() * rooms.length);
+  const candidates = options.candidates ?? rooms.length;
   const decisions: Decision<T>[] = [];
   const waiting: T[] = [];
   for (const task of tasks) {
-    const at = bestNode(rooms, task, scale, scores, options);
+    const at = bestNode(rooms, task, scale, start, candidates);
     const room = rooms[at];
     if (room === undefined) {
       waiting.push(task);
@@ -77,35 +79,22 @@ function scaleOf(view: View): Scale {
   return scale;
 }
 
-/** Index of one of the best nodes for the task, or -1 if it fits none. `scores` is scratch space of the length of `rooms`. */
-function bestNode(
-  rooms: readonly NodeRoom[],
-  need: TaskNeed,
-  scale: Scale,
-  scores: Float64Array,
-  { fraction, tolerance = 0 }: BestFitOptions,
-): number {
-  let best = Number.POSITIVE_INFINITY;
-  let at = 0;
-  for (const room of rooms) {
-    const score = fits(room, need) ? scoreOf(room, need, scale) : Number.POSITIVE_INFINITY;
-    scores[at++] = score;
-    if (score < best) best = score;
+/** Index of the best node for the task among the candidates, of equals the first; -1 if it fits none at all. */
+function bestNode(rooms: readonly NodeRoom[], need: TaskNeed, scale: Scale, start: number, candidates: number): number {
+  let best = -1;
+  let lowest = Number.POSITIVE_INFINITY;
+  let compared = 0;
+  for (let step = 0; step < rooms.length && compared < candidates; step += 1) {
+    const at = (start + step) % rooms.length;
+    const room = rooms[at] as NodeRoom;
+    if (!fits(room, need)) continue;
+    compared += 1;
+    const score = scoreOf(room, need, scale);
+    if (score >= lowest) continue;
+    lowest = score;
+    best = at;
   }
-  return best === Number.POSITIVE_INFINITY ? -1 : oneUpTo(scores, best + tolerance, fraction());
-}
-
-/** Index of one of the scores that are at most `limit`, each as likely. */
-function oneUpTo(scores: Float64Array, limit: number, fraction: number): number {
-  let good = 0;
-  for (const score of scores) if (score <= limit) good += 1;
-  let left = Math.floor(fraction * good);
-  let at = 0;
-  for (const score of scores) {
-    if (score <= limit && left-- === 0) return at;
-    at += 1;
-  }
-  return -1;
+  return best;
 }
 
 /** What the node would have left, in parts of the largest node, and what the choice costs in fragmentation. */

@@ -7,7 +7,12 @@ export interface PendingTask extends WorkloadTask {
   readonly slot: number;
   /** Simulated seconds at which it was offered to the workers. */
   readonly offeredAt: number;
+  /** The pool's index at which a worker must look before it plans the task: it was refused there. 0: at none. */
+  readonly refreshIndex: number;
 }
+
+/** A worker takes so many at least, if there are: a plan for each single task costs everybody more than it gains. */
+const LEAST_TAKEN = 8;
 
 /** Gives each task a slot: a service for each kind of task, its tasks numbered as they come. */
 export class Slots {
@@ -17,7 +22,7 @@ export class Slots {
     const serviceId = serviceOf(task);
     const slot = this.#next.get(serviceId) ?? 0;
     this.#next.set(serviceId, slot + 1);
-    return { ...task, serviceId, slot, offeredAt };
+    return { ...task, serviceId, slot, offeredAt, refreshIndex: 0 };
   }
 }
 
@@ -45,9 +50,15 @@ export class PendingQueue {
     this.#pending.push(...tasks);
   }
 
-  /** The next tasks, at most `most` of them and at most a worker's part of what is there. */
+  /** The next tasks, at most `most` of them; if there are many, a worker's part. */
   take(most: number): PendingTask[] {
-    return this.#pending.splice(0, Math.min(most, Math.ceil(this.#pending.length / this.#workers)));
+    const part = Math.ceil(this.#pending.length / this.#workers);
+    return this.#pending.splice(0, Math.min(most, Math.max(LEAST_TAKEN, part)));
+  }
+
+  /** Has tasks that were refused be planned again, before any other, by whoever has looked at the pool at `refreshIndex`. */
+  refused(tasks: readonly PendingTask[], refreshIndex: number): void {
+    this.#pending.unshift(...tasks.map((task) => ({ ...task, refreshIndex })));
   }
 
   /** Puts tasks aside for which there is no room. */

@@ -1,16 +1,22 @@
 import type { PlanInput, PlanResult } from '../../lib/client/index.ts';
 import type { Cluster } from '../run/cluster.ts';
 import { takenBy } from '../workload/berth-terms.ts';
-import type { Random } from '../workload/random.ts';
-import { bestFit, type Decision } from './best-fit.ts';
+import { type Random, shuffled } from '../workload/random.ts';
+import { type BestFit, bestFit, type Decision } from './best-fit.ts';
 import type { PendingQueue, PendingTask } from './pending.ts';
-import { type View, viewOf } from './view.ts';
+import type { View } from './view.ts';
+import type { PoolWatch, Sight } from './watch.ts';
 
 /** Placements of one plan at most. */
 export const MAX_PLACEMENTS = 16;
 
-/** How much worse than the best a node may be and still be chosen, see BestFitOptions. */
-const TOLERANCE = 0.02;
+/** The part of the nodes that are compared for one task, and how many at least; see BestFitOptions. */
+const COMPARED_PART = Number(process.env.TOL ?? 0.25);
+const COMPARED_LEAST = Number(process.env.LEAST ?? 16);
+
+/** Commits that a worker's view may lag behind the last one that it knows of: reading the pool for each plan costs more than
+ * a refusal now and then. */
+const MAX_LAG = Number(process.env.LAG ?? 4);
 
 export interface WorkerOptions {
   readonly name: string;
@@ -18,8 +24,7 @@ export interface WorkerOptions {
   readonly cluster: Cluster;
   readonly random: Random;
   readonly queue: PendingQueue;
-  /** How often room was given back so far: a view of an earlier number may take a node for full that is not. */
-  readonly releases: () => number;
+  readonly watch: PoolWatch;
   /** Told of every result, before the worker goes on. */
   readonly onResult: (result: PlanResult, placed: readonly Decision<PendingTask>[]) => void;
   readonly signal: AbortSignal;
@@ -35,70 +40,71 @@ export class UnexpectedResultError extends Error {
   }
 }
 
-/** A scheduler worker: one of several that place the tasks of one queue, each on a view of its own that grows stale. */
+/**
+ * A scheduler worker: one of several that place the tasks of one queue. Each works on a view of its own, made of what
+ * the pool was like some commits ago and of what it has placed itself since; of what others place it learns late.
+ */
 export class Worker {
   readonly #options: WorkerOptions;
-  #view: View | undefined;
-  #viewReleases = 0;
-  #snapshotIndex = 0;
+  #view: View = [];
+  /** What the view was made from. */
+  #sight: Sight | undefined;
+  /** Index of the last commit that this worker knows of. */
+  #knownIndex = 0;
   #plans = 0;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
   }
 
-  /** Places tasks of the queue until it is empty and all that this worker took are placed or wait for room. */
+  /** Places tasks of the queue until it is empty. What is refused goes back to it, what there is no room for waits in it. */
   async drain(): Promise<void> {
     const { queue, signal } = this.#options;
-    let again: readonly PendingTask[] = [];
-    for (;;) {
+    for (let tasks = queue.take(MAX_PLACEMENTS); tasks.length > 0; tasks = queue.take(MAX_PLACEMENTS)) {
       signal.throwIfAborted();
-      const tasks = [...again, ...queue.take(MAX_PLACEMENTS - again.length)];
-      if (tasks.length === 0) return;
-      again = await this.#place(tasks);
+      await this.#place(tasks);
     }
   }
 
-  /** Plans for `tasks` and pushes the plan; answers with those that were refused. */
-  async #place(tasks: readonly PendingTask[]): Promise<readonly PendingTask[]> {
-    const { queue, releases, cluster, signal, onResult } = this.#options;
-    let fit = bestFit(await this.#currentView(), tasks, this.#choice());
-    if (fit.waiting.length > 0 && this.#viewReleases < releases()) {
-      await this.#refresh();
-      fit = bestFit(await this.#currentView(), tasks, this.#choice());
+  async #place(tasks: readonly PendingTask[]): Promise<void> {
+    const { queue, watch, cluster, signal, onResult } = this.#options;
+    const index = Math.max(this.#knownIndex - MAX_LAG, ...tasks.map(({ refreshIndex }) => refreshIndex));
+    await this.#look(index);
+    let fit = this.#fit(tasks);
+    if (fit.waiting.length > 0 && (this.#sight?.releases ?? 0) < watch.releases) {
+      await this.#look(index, watch.releases);
+      fit = this.#fit(tasks);
     }
     queue.wait(fit.waiting);
-    if (fit.decisions.length === 0) return [];
+    if (fit.decisions.length === 0) return;
     const result = await cluster.submit(this.#planOf(fit.decisions), { signal });
     if (result.status === 'invalid' || result.status === 'expired') throw new UnexpectedResultError(result);
+    this.#knownIndex = Math.max(this.#knownIndex, result.index);
     const refused = new Set<string>(result.rejectedNodes.map(({ nodeId }) => nodeId));
-    onResult(
-      result,
-      fit.decisions.filter(({ nodeId }) => !refused.has(nodeId)),
-    );
+    const isPlaced = ({ nodeId }: Decision<PendingTask>) => !refused.has(nodeId);
+    onResult(result, fit.decisions.filter(isPlaced));
     this.#view = fit.view;
-    if (result.refreshIndex > 0) await this.#refresh(result.refreshIndex);
-    return fit.decisions.filter(({ nodeId }) => refused.has(nodeId)).map(({ task }) => task);
+    // What was refused stands in that view as placed: it is of no use any more.
+    if (refused.size > 0) this.#sight = undefined;
+    const again = fit.decisions.filter((decision) => !isPlaced(decision)).map(({ task }) => task);
+    queue.refused(again, result.refreshIndex);
   }
 
-  #choice() {
-    return { fraction: this.#options.random.fraction, tolerance: TOLERANCE };
+  /**
+   * Has the view be no older than asked for. What is known by now is taken if it holds all that this worker has placed,
+   * its nodes in an order of the worker's own.
+   */
+  async #look(index: number, releases = 0): Promise<void> {
+    const { watch, random } = this.#options;
+    const sight = await watch.sight(this.#sight === undefined ? this.#knownIndex : index, releases);
+    if (sight === this.#sight || sight.index < this.#knownIndex) return;
+    this.#sight = sight;
+    this.#view = shuffled(sight.view, random);
   }
 
-  async #currentView(): Promise<View> {
-    return this.#view ?? this.#refresh();
-  }
-
-  /** Looks at the pool anew: every commit up to `index` is in what it sees. */
-  async #refresh(index = 0): Promise<View> {
-    const { cluster, pool, releases } = this.#options;
-    this.#viewReleases = releases();
-    const snapshot = await cluster.snapshot(pool);
-    if (snapshot.index < index)
-      throw new Error(`the snapshot of pool ${pool} is of index ${snapshot.index}, index ${index} was asked for`);
-    this.#snapshotIndex = snapshot.index;
-    this.#view = viewOf(snapshot.nodes);
-    return this.#view;
+  #fit(tasks: readonly PendingTask[]): BestFit<PendingTask> {
+    const candidates = Math.max(COMPARED_LEAST, Math.ceil(this.#view.length * COMPARED_PART));
+    return bestFit(this.#view, tasks, { fraction: this.#options.random.fraction, candidates });
   }
 
   #planOf(decisions: readonly Decision<PendingTask>[]): PlanInput {
@@ -107,7 +113,7 @@ export class Worker {
     return {
       planId: `${name}-${this.#plans}`,
       pool,
-      snapshotIndex: this.#snapshotIndex,
+      snapshotIndex: this.#sight?.index ?? 0,
       placements: decisions.map(({ task, nodeId, gpus }) => ({
         taskId: task.name,
         serviceId: task.serviceId,

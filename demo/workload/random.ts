@@ -37,3 +37,13 @@ export function lognormal(random: Random, median: number, sigma: number): number
   const radius = Math.sqrt(-2 * Math.log(1 - random.fraction()));
   return median * Math.exp(sigma * radius * Math.cos(2 * Math.PI * random.fraction()));
 }
+
+/** The same items in another order, each order as likely (Fisher and Yates). */
+export function shuffled<T>(items: readonly T[], random: Random): T[] {
+  const result = [...items];
+  for (let at = result.length - 1; at > 0; at -= 1) {
+    const other = random.integer(0, at);
+    [result[at], result[other]] = [result[other] as T, result[at] as T];
+  }
+  return result;
+}

@@ -1,0 +1,107 @@
+import { access, constants, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { BadInputError } from './workload/problems.ts';
+
+export interface DemoOptions {
+  /** Files of the openb format, both or none. */
+  readonly files: { readonly nodes: string; readonly tasks: string } | undefined;
+  readonly workers: number;
+  readonly seed: number;
+  readonly json: string | undefined;
+  readonly report: string | undefined;
+  readonly quiet: boolean;
+}
+
+const MAX_WORKERS = 64;
+const MAX_SEED = 2_147_483_647;
+
+/**
+ * What the command line asks for; undefined if it asked for help, which was printed then.
+ *
+ * @throws BadInputError with what is wrong with it
+ */
+export function parseOptions(argv: readonly string[]): DemoOptions | undefined {
+  const command = demoCommand();
+  try {
+    command.parse(argv, { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return undefined;
+    if (error instanceof CommanderError)
+      throw new BadInputError(error.message.replace(/^error: /, ''), { cause: error });
+    throw error;
+  }
+  const { nodes, tasks, workers, seed, json, report, quiet } = command.opts<CommandLine>();
+  if ((nodes === undefined) !== (tasks === undefined)) {
+    const [given, missing] = nodes === undefined ? ['--tasks', '--nodes'] : ['--nodes', '--tasks'];
+    throw new BadInputError(`${given} needs ${missing} too: the nodes and the tasks of a trace belong together`);
+  }
+  const files = nodes === undefined || tasks === undefined ? undefined : { nodes, tasks };
+  if (json !== undefined && json === report) throw new BadInputError('--json and --report need two files, this is one');
+  return { files, workers, seed, json, report, quiet };
+}
+
+/** @throws BadInputError if one of the files to be written cannot be: now, not after minutes of work. */
+export async function checkOutputs({ json, report }: Pick<DemoOptions, 'json' | 'report'>): Promise<void> {
+  for (const [option, file] of [
+    ['--json', json],
+    ['--report', report],
+  ] as const) {
+    const why = file === undefined ? undefined : await whyUnwritable(file);
+    if (why !== undefined) throw new BadInputError(`${option} ${file}: ${why}`);
+  }
+}
+
+interface CommandLine {
+  readonly nodes?: string;
+  readonly tasks?: string;
+  readonly workers: number;
+  readonly seed: number;
+  readonly json?: string;
+  readonly report?: string;
+  readonly quiet: boolean;
+}
+
+function demoCommand(): Command {
+  return new Command('npm run demo --')
+    .description(
+      'Starts Berth on this machine, replays a workload through it with several scheduler workers, and checks that nothing was overcommitted, lost or done twice.',
+    )
+    .option('--nodes <file>', 'nodes to register, in the openb format (CSV); with --tasks')
+    .option(
+      '--tasks <file>',
+      'tasks to replay, in the openb format (CSV); with --nodes. Without: 200 nodes and 2,000 tasks, made up',
+    )
+    .option('--workers <number>', `scheduler workers, 1 to ${MAX_WORKERS}`, wholeNumber(1, MAX_WORKERS), 4)
+    .option('--seed <number>', 'seed of what is made up and of what the workers choose', wholeNumber(0, MAX_SEED), 1)
+    .option('--json <file>', 'write the summary to this file')
+    .option('--report <file>', 'write a page with charts to this file (HTML)')
+    .option('--quiet', 'print the summary alone', false)
+    .addHelpText('after', '\nExit status: 0 all is well, 1 an invariant or a bound is broken, 2 the input is wrong.')
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined, writeErr: () => undefined });
+}
+
+function wholeNumber(min: number, max: number) {
+  return (text: string): number => {
+    const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`A whole number from ${min} to ${max} is expected.`);
+  };
+}
+
+/** Why nothing can be written to `file`; undefined if it can. */
+async function whyUnwritable(file: string): Promise<string | undefined> {
+  const found = await stat(file).catch(() => undefined);
+  if (found?.isDirectory()) return 'a file is expected, this is a directory';
+  const target = found === undefined ? dirname(file) : file;
+  try {
+    const folder = await stat(target);
+    if (found === undefined && !folder.isDirectory()) return `${target} is no directory`;
+    await access(target, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? `there is no directory ${target}` : `it cannot be written: ${code ?? String(error)}`;
+  }
+}

@@ -1,0 +1,143 @@
+import type { Replay } from '../run/replay.ts';
+import type { Workload } from '../workload/workload.ts';
+import { escaped } from './charts/svg.ts';
+import { allocationChart, plansChart, refusalsChart, tasksChart } from './figures.ts';
+import { duration, figure, whole } from './numbers.ts';
+import { PAGE_STYLE } from './page-style.ts';
+import type { Summary } from './summary.ts';
+
+/** The report: one HTML page that needs nothing else, in light and dark, with every number of the summary. */
+export function reportPage(summary: Summary, replay: Replay, workload: Workload): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Berth: ${escaped(headline(summary))}</title>
+<style>${PAGE_STYLE}</style>
+</head>
+<body>
+<main>
+<header>
+<p class="brand">Berth</p>
+<h1>${escaped(headline(summary))}</h1>
+<p class="lead">${escaped(lead(summary))}</p>
+</header>
+${tiles(summary)}
+${section('Allocation', 'How much of the cluster the running tasks hold, over simulated time.', allocationChart(replay, workload))}
+${section('Tasks', 'Tasks that run, and tasks that wait because there is no room for them at present.', tasksChart(replay))}
+${section('Plans', 'Plans of all workers by what became of them, over the time that the replay took.', plansChart(replay))}
+${section('Refusals', 'Nodes that refused their part of a plan, since another worker was first: the worker looks again, and plans again.', refusalsChart(replay))}
+<div class="columns">
+${neverTable(summary)}
+${refusalsTable(summary)}
+${costsTable(summary)}
+${uncontendedTable(summary)}
+${invariantsTable(summary)}
+</div>
+</main>
+</body>
+</html>
+`;
+}
+
+function headline({ workload }: Summary): string {
+  return `${whole(workload.tasks)} tasks on ${whole(workload.nodes)} nodes`;
+}
+
+function lead({ workload, replay }: Summary): string {
+  const workers = workload.workers === 1 ? 'One scheduler worker' : `${workload.workers} scheduler workers`;
+  const days = figure(replay.simulatedSeconds / 86_400);
+  return `${workers} on stale views, one plan applier: ${days} days of the ${workload.source.startsWith('built-in') ? '' : 'trace '}${workload.source}, replayed in ${duration(replay.seconds)} on one machine.`;
+}
+
+function tiles(summary: Summary): string {
+  const { tasks, plans, replay, invariants } = summary;
+  const ended = tasks.ended.complete + tasks.ended.failed;
+  const broken = invariants.reduce((sum, invariant) => sum + invariant.broken, 0);
+  const checked = invariants.reduce((sum, invariant) => sum + invariant.checked, 0);
+  const never = tasks.neverPlaceable.reduce((sum, { tasks: count }) => sum + count, 0);
+  const all = Object.values(plans).reduce((sum, count) => sum + count, 0);
+  const entries: readonly (readonly [value: string, name: string, note: string, tone?: string])[] = [
+    [whole(tasks.placed), 'tasks placed', `${whole(ended)} ended, ${whole(tasks.waited)} waited for room`],
+    [whole(never), 'never placeable', 'fit no empty node'],
+    [
+      whole(all),
+      'plans',
+      `${whole(plans.applied)} applied, ${whole(plans.partial)} partial, ${whole(plans.rejected)} rejected`,
+    ],
+    [figure(replay.placementsPerSecond), 'placements a second', `${figure(replay.plansPerSecond)} plans a second`],
+    [whole(broken), 'broken invariants', `of ${whole(checked)} facts checked`, broken === 0 ? 'good' : 'bad'],
+  ];
+  const tile = ([value, name, note, tone = '']: (typeof entries)[number]) =>
+    `<li class="${tone}"><strong>${escaped(value)}</strong><span>${escaped(name)}</span><small>${escaped(note)}</small></li>`;
+  return `<ul class="tiles">${entries.map(tile).join('')}</ul>`;
+}
+
+function section(title: string, text: string, drawing: string): string {
+  return `<section><h2>${escaped(title)}</h2><p>${escaped(text)}</p><figure>${drawing}</figure></section>`;
+}
+
+type Cell = string | number;
+
+/** A table whose numbers stand at the right; nothing if it has no rows. */
+function table(title: string, heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  if (rows.length === 0) return '';
+  const numeric = (column: number) => rows.every((row) => typeof row[column] === 'number');
+  const kind = (column: number) => (numeric(column) ? ' class="number"' : '');
+  const head = heads.map((name, column) => `<th scope="col"${kind(column)}>${escaped(name)}</th>`).join('');
+  const cell = (value: Cell, column: number) =>
+    `<td${kind(column)}>${escaped(typeof value === 'number' ? figure(value) : value)}</td>`;
+  const body = rows.map((row) => `<tr>${row.map(cell).join('')}</tr>`).join('');
+  return `<section><h2>${escaped(title)}</h2><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></section>`;
+}
+
+function neverTable({ tasks }: Summary): string {
+  const rows = tasks.neverPlaceable.map(({ reason, tasks: count, example }) => [reason, example, count]);
+  return table('Never placeable', ['Why', 'For example', 'Tasks'], rows);
+}
+
+function refusalsTable({ refusals }: Summary): string {
+  return table('Refusals by code', ['Code', 'Refused nodes'], Object.entries(refusals));
+}
+
+function costsTable({ dynamodb: it }: Summary): string {
+  const rows: Cell[][] = [
+    ['requests', it.requests, it.requestsPerPlan, it.requestsPerPlacement],
+    ['write units', it.writeUnits, it.writeUnitsPerPlan, it.writeUnitsPerPlacement],
+  ];
+  return table('DynamoDB, the applier', ['During the replay', 'All', 'A plan', 'A placement'], rows);
+}
+
+function uncontendedTable({ uncontended: it }: Summary): string {
+  const verdict = (value: number, bound: number) => (value <= bound ? 'within' : 'BROKEN');
+  const { bounds } = it;
+  return table(
+    'Without contention',
+    ['Of the applier', 'Measured', 'At most', 'Bound'],
+    [
+      [
+        'requests a plan',
+        it.requestsPerPlan,
+        bounds.requestsPerPlan,
+        verdict(it.requestsPerPlan, bounds.requestsPerPlan),
+      ],
+      ['reads', it.reads, bounds.reads, verdict(it.reads, bounds.reads)],
+      [
+        'write units a placement',
+        it.writeUnitsPerPlacement,
+        bounds.writeUnitsPerPlacement,
+        verdict(it.writeUnitsPerPlacement, bounds.writeUnitsPerPlacement),
+      ],
+    ],
+  );
+}
+
+function invariantsTable({ invariants }: Summary): string {
+  const rows = invariants.map(({ number, name, checked, broken }) => [`${number}. ${name}`, checked, broken]);
+  const violations = invariants.flatMap(({ number, violations: found }) =>
+    found.map(({ where, message }) => [`${number}`, where, message]),
+  );
+  return `${table('Invariants', ['What must hold', 'Facts checked', 'Broken'], rows)}${table('What is broken', ['Invariant', 'Where', 'What'], violations)}`;
+}

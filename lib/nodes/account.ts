@@ -118,11 +118,14 @@ export function accountOf(spec: NodeSpec, before?: Account): Account {
     }
   }
 
+  // An agent that registers its node once more says nothing of eligibility: what ends by itself must go on ending.
+  const eligibleAt = spec.eligibility === undefined ? before?.eligibleAt : undefined;
   return {
     nodeId: spec.nodeId,
     status: spec.status ?? 'ready',
     eligibility: spec.eligibility ?? before?.eligibility ?? 'eligible',
     drain: spec.drain ?? before?.drain ?? false,
+    ...(eligibleAt === undefined ? {} : { eligibleAt }),
     capacity,
     free,
     claims,

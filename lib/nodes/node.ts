@@ -13,7 +13,7 @@ export type Eligibility = (typeof ELIGIBILITIES)[number];
 
 const portRanges = text(0, 1024).check(
   z.refine((value) => parsePortRanges(value) !== undefined, {
-    error: 'ports and ranges of ports from 0 to 65535, as in "22,80-90"',
+    error: 'ports and ranges of ports from 0 to 65535 are expected, as in "22,80-90"',
   }),
 );
 

@@ -34,7 +34,7 @@ export type TrackerSettings = z.output<typeof trackerSchema>;
 /** Settings of a pool. Effective from the next batch of plans. */
 export const poolSettingsSchema = objectOf({
   stopRelease: z._default(oneOf(STOP_RELEASES), POOL_DEFAULTS.stopRelease),
-  tracker: z._default(trackerSchema, trackerSchema.parse({})),
+  tracker: z._default(trackerSchema, () => trackerSchema.parse({})),
   /** Seconds after which a node that was made ineligible is eligible again. Default: only an operator makes it so. */
   ineligibleForSeconds: z.optional(integer(1, 31_536_000)),
 });
@@ -53,7 +53,7 @@ export const poolSpecSchema = objectOf({
   pool: poolName,
   /** Partitions that its nodes are spread over; fixed once the pool is made. Default 8. */
   shards: z._default(integer(1, BOUNDS.shardsMax), POOL_DEFAULTS.shards),
-  settings: z._default(poolSettingsSchema, poolSettingsSchema.parse({})),
+  settings: z._default(poolSettingsSchema, () => poolSettingsSchema.parse({})),
 });
 export type PoolSpec = z.output<typeof poolSpecSchema>;
 export type PoolSpecInput = z.input<typeof poolSpecSchema>;

@@ -63,6 +63,7 @@ describe('the state stack', () => {
       PlanQueuePolicy: 'AWS::SQS::QueuePolicy',
       PlanDeadLetterQueue: 'AWS::SQS::Queue',
       PlanDeadLetterQueuePolicy: 'AWS::SQS::QueuePolicy',
+      EventBus: 'AWS::Events::EventBus',
       QuarantineQueue: 'AWS::SQS::Queue',
       QuarantineQueuePolicy: 'AWS::SQS::QueuePolicy',
     });
@@ -220,6 +221,7 @@ describe('the plan applier', () => {
               ],
             ],
           },
+          BERTH_EVENT_BUS: 'Berth',
           POWERTOOLS_SERVICE_NAME: 'plan-applier',
           POWERTOOLS_METRICS_NAMESPACE: 'Berth',
         },
@@ -300,6 +302,7 @@ describe('the plan applier', () => {
                 Resource: sqsArn('Berth-plans.fifo'),
               },
               { Sid: 'Quarantine', Effect: 'Allow', Action: 'sqs:SendMessage', Resource: sqsArn('Berth-quarantine') },
+              { Sid: 'Events', Effect: 'Allow', Action: 'events:PutEvents', Resource: eventBusArn('Berth') },
               {
                 Sid: 'Logs',
                 Effect: 'Allow',
@@ -489,6 +492,10 @@ function keySchema(names: readonly string[]): unknown {
 
 function tableArn(name: string): unknown {
   return arn('dynamodb', `table/${name}`);
+}
+
+function eventBusArn(name: string): unknown {
+  return arn('events', `event-bus/${name}`);
 }
 
 function sqsArn(name: string): unknown {

@@ -39,3 +39,11 @@ export function tablePhysicalName(prefix: string, table: TableName): string {
 export function queuePhysicalName(prefix: string, queue: QueueName): string {
   return `${prefix}-${QUEUE_IDS[queue].suffix}`;
 }
+
+/** Logical id of the event bus. Never change it: the bus would be replaced, and the rules on it lost. */
+export const EVENT_BUS_ID = 'EventBus';
+
+/** Physical name of the event bus: the prefix itself. */
+export function eventBusPhysicalName(prefix: string): string {
+  return prefix;
+}

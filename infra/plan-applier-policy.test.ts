@@ -13,7 +13,7 @@ import { taskKey } from '../lib/plans/decide-part.ts';
 import type { ResultWrite } from '../lib/plans/ledger.ts';
 import { planStore } from '../lib/store/plan-store.ts';
 import { slotKeyOf, type Task } from '../lib/tasks/task.ts';
-import type { EpochSeconds } from '../lib/time.ts';
+import type { EpochMs, EpochSeconds } from '../lib/time.ts';
 import { planApplierStatements } from './plan-applier-policy.ts';
 
 const TABLES = { pools: 'Pools', nodes: 'Nodes', tasks: 'Tasks', plans: 'Plans', rejections: 'Rejections' } as const;
@@ -86,6 +86,7 @@ test('the plan applier may do on the tables what its store sends, no less and no
     ]),
     windows: new Map([[known, { nodeId: known, times: [], version: 1, expiresAt: 1 as EpochSeconds }]]),
     events: new Map([[known, { before: [], events: [] }]]),
+    at: 1 as EpochMs,
     results: [
       {
         fingerprint: 'f',
@@ -99,6 +100,7 @@ test('the plan applier may do on the tables what its store sends, no less and no
     tableArn: (table) => TABLES[table as keyof typeof TABLES],
     planQueueArn: 'plans',
     quarantineQueueArn: 'quarantine',
+    eventBusArn: 'bus',
     logGroupArn: 'logs',
   })
     .flatMap(({ actions, resources }) => actions.map((action) => `${resources[0]} ${action}`))

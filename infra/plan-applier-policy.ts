@@ -6,6 +6,7 @@ export interface PlanApplierResources {
   tableArn(table: TableName): string;
   readonly planQueueArn: string;
   readonly quarantineQueueArn: string;
+  readonly eventBusArn: string;
   /** With `:*` at its end, as CloudFormation gives it: the streams of this one group. */
   readonly logGroupArn: string;
 }
@@ -16,7 +17,7 @@ export interface PlanApplierResources {
  * keeps CDK from merging it with another.
  */
 export function planApplierStatements(resources: PlanApplierResources): iam.PolicyStatement[] {
-  const { tableArn, planQueueArn, quarantineQueueArn, logGroupArn } = resources;
+  const { tableArn, planQueueArn, quarantineQueueArn, eventBusArn, logGroupArn } = resources;
   return [
     allow('Pools', tableArn('pools'), ['dynamodb:GetItem', 'dynamodb:UpdateItem']),
     allow('Nodes', tableArn('nodes'), ['dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']),
@@ -34,6 +35,7 @@ export function planApplierStatements(resources: PlanApplierResources): iam.Poli
       'sqs:GetQueueAttributes',
     ]),
     allow('Quarantine', quarantineQueueArn, ['sqs:SendMessage']),
+    allow('Events', eventBusArn, ['events:PutEvents']),
     allow('Logs', logGroupArn, ['logs:CreateLogStream', 'logs:PutLogEvents']),
     allow('Traces', '*', ['xray:PutTraceSegments', 'xray:PutTelemetryRecords']),
   ];

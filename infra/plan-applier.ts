@@ -5,10 +5,10 @@ import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { QUEUE_ENV, TABLES, type TableName } from '../lib/store/tables.ts';
+import { EVENT_BUS_ENV, QUEUE_ENV, TABLES, type TableName } from '../lib/store/tables.ts';
 import { acknowledge } from './acknowledge.ts';
 import { BUNDLING, fromProjectRoot, PROJECT_ROOT } from './bundling.ts';
-import { type QueueName, queuePhysicalName, tablePhysicalName } from './names.ts';
+import { eventBusPhysicalName, type QueueName, queuePhysicalName, tablePhysicalName } from './names.ts';
 import { type PlanApplierResources, planApplierStatements } from './plan-applier-policy.ts';
 import type { Settings } from './rules.ts';
 
@@ -50,12 +50,18 @@ export class PlanApplier extends Construct {
         tableArn: (table) => this.tableArn(prefix, table),
         planQueueArn: planQueue.queueArn,
         quarantineQueueArn: quarantine.queueArn,
+        eventBusArn: Stack.of(this).formatArn({
+          service: 'events',
+          resource: 'event-bus',
+          resourceName: eventBusPhysicalName(prefix),
+        }),
         logGroupArn: logGroup.logGroupArn,
       }),
       environment: {
         ...Object.fromEntries(APPLIER_TABLES.map((table) => [TABLES[table].env, tablePhysicalName(prefix, table)])),
         [QUEUE_ENV.plans]: planQueue.queueUrl,
         [QUEUE_ENV.quarantine]: quarantine.queueUrl,
+        [EVENT_BUS_ENV]: eventBusPhysicalName(prefix),
         POWERTOOLS_SERVICE_NAME: 'plan-applier',
         POWERTOOLS_METRICS_NAMESPACE: prefix,
       },

@@ -39,8 +39,8 @@ const REFUSED: readonly Case[] = [
   },
   {
     what: 'receives that take as long as the queue keeps a message',
-    overrides: { queues: { planRetentionSeconds: 900 } },
-    says: ['QUEUES.planRetentionSeconds is 900', 'take 900 s', 'before it reaches the dead-letter queue'],
+    overrides: { queues: { planRetentionSeconds: 2700 } },
+    says: ['QUEUES.planRetentionSeconds is 2700', 'take 2700 s', 'before it reaches the dead-letter queue'],
   },
   {
     what: 'dead letters that go before waiting plans do',
@@ -106,7 +106,7 @@ describe('at the edge, still allowed', () => {
       what: 'a result that lasts exactly as long as its message',
       overrides: { results: { retentionSeconds: 16 * DAY } },
     },
-    { what: 'receives that end a second before the retention', overrides: { queues: { planRetentionSeconds: 901 } } },
+    { what: 'receives that end a second before the retention', overrides: { queues: { planRetentionSeconds: 2701 } } },
     { what: 'six times the time-out', overrides: { queues: { planVisibilitySeconds: 180 } } },
     { what: 'a reserve just below the time-out', overrides: { applier: { reserveMs: 29_999 } } },
     { what: 'a batch of one', overrides: { applier: { batchSize: 1 } } },

@@ -1,10 +1,18 @@
 import { CfnOutput, type CfnResource, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
+import * as events from 'aws-cdk-lib/aws-events';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { QUEUE_ENV, TABLES, type TableDefinition, type TableName } from '../lib/store/tables.ts';
+import { EVENT_BUS_ENV, QUEUE_ENV, TABLES, type TableDefinition, type TableName } from '../lib/store/tables.ts';
 import { acknowledge } from './acknowledge.ts';
-import { QUEUE_IDS, type QueueName, queuePhysicalName, tablePhysicalName } from './names.ts';
+import {
+  EVENT_BUS_ID,
+  eventBusPhysicalName,
+  QUEUE_IDS,
+  type QueueName,
+  queuePhysicalName,
+  tablePhysicalName,
+} from './names.ts';
 import type { Settings } from './rules.ts';
 
 export interface StateStackProps {
@@ -28,6 +36,7 @@ export class StateStack extends Stack {
       this.addTable(name, definition, props.prefix);
     }
     this.addQueues(props);
+    this.addEventBus(props.prefix);
   }
 
   private addTable(name: TableName, definition: TableDefinition, prefix: string): void {
@@ -84,6 +93,14 @@ export class StateStack extends Stack {
     new CfnOutput(this, 'PlanQueueUrl', { description: QUEUE_ENV.plans, value: plans.queueUrl });
     new CfnOutput(this, 'PlanDeadLetterQueueUrl', { description: 'Plans that were given up', value: dead.queueUrl });
     new CfnOutput(this, 'QuarantineQueueUrl', { description: QUEUE_ENV.quarantine, value: quarantine.queueUrl });
+  }
+
+  /** Kept like the rest: users hang rules on it. */
+  private addEventBus(prefix: string): void {
+    const bus = new events.EventBus(this, EVENT_BUS_ID, { eventBusName: eventBusPhysicalName(prefix) });
+    bus.applyRemovalPolicy(RemovalPolicy.RETAIN);
+    pinLogicalId(bus, EVENT_BUS_ID);
+    new CfnOutput(this, 'EventBusName', { description: EVENT_BUS_ENV, value: bus.eventBusName });
   }
 
   private addQueue(name: QueueName, prefix: string, props: sqs.QueueProps): sqs.Queue {

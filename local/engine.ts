@@ -7,6 +7,7 @@ import { Cleanup } from './cleanup.ts';
 import { DataDirectory } from './data-directory.ts';
 import { Meter } from './dynamodb/meter.ts';
 import { createTables, startDynamoDb } from './dynamodb/start-dynamodb.ts';
+import { type BusEvent, startEventBus } from './event-bus/server.ts';
 import type { EventSourceContext } from './event-sources/event-source.ts';
 import { EventSources } from './event-sources/event-sources.ts';
 import { eventSourceOf } from './event-sources/start.ts';
@@ -47,6 +48,8 @@ export interface EngineOptions {
   /** Told what the engine is about to do, while it starts. */
   readonly onProgress?: ((step: string) => void) | undefined;
   readonly onLog?: ((line: LogLine) => void) | undefined;
+  /** Told of every event that a function puts onto the event bus. */
+  readonly onEvent?: ((event: BusEvent) => void) | undefined;
 }
 
 export interface Engine {
@@ -119,7 +122,13 @@ async function start(options: EngineOptions, cleanup: Cleanup): Promise<Engine> 
 
   progress('starting functions');
   const { maxConcurrency = MAX_CONCURRENCY } = options;
-  const functions = await startFunctions(resources, { temporary, meter, sqs, maxConcurrency, onOutput: log }, cleanup);
+  const bus = await startEventBus((event) => {
+    log('event-bus', 'stdout', JSON.stringify(event));
+    options.onEvent?.(event);
+  });
+  cleanup.add(() => bus.close());
+  const running = { temporary, meter, sqs, eventBus: bus.url, maxConcurrency, onOutput: log };
+  const functions = await startFunctions(resources, running, cleanup);
   const eventSources = startEventSources(options, resources, { sqs, functions, log }, cleanup);
 
   const endpoints = { dynamodb: await meter.endpointFor('client'), sqs: sqs.url };

@@ -22,10 +22,15 @@ export function clientEnvironment(endpoints: Endpoints, region: string): Record<
   };
 }
 
+/** Where a function finds the services: those of a client, and the event bus. */
+export interface FunctionEndpoints extends Endpoints {
+  readonly eventBus: string;
+}
+
 /** What a function finds in its environment: what Lambda sets, its own variables, and the way to the engine. */
 export function functionEnvironment(
   definition: FunctionDefinition,
-  endpoints: Endpoints,
+  endpoints: FunctionEndpoints,
   region: string,
 ): Record<string, string> {
   return {
@@ -40,6 +45,7 @@ export function functionEnvironment(
     LANG: 'en_US.UTF-8',
     ...definition.environment,
     ...clientEnvironment(endpoints, region),
+    AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBus,
     // The developer's own profile is not there on Lambda either.
     AWS_CONFIG_FILE: devNull,
     AWS_SHARED_CREDENTIALS_FILE: devNull,

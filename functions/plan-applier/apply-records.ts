@@ -8,11 +8,18 @@ import type { PlanRecord } from './records.ts';
 export interface Edges {
   /** Puts a message into the quarantine queue. Throws if it did not get there. */
   quarantine(record: PlanRecord, reason: string): Promise<void>;
-  decided(outcome: Decided): void;
-  /** Has records that were given back for want of time delivered again at once. */
-  again(records: readonly PlanRecord[]): Promise<void>;
+  /** Tells of plans that have a result. Throws if it did not get there: they are delivered again, and told of then. */
+  decided(outcomes: readonly Decided[]): Promise<void>;
+  /** Has records that were given back delivered again after so many seconds, and not when their visibility ends. */
+  again(records: readonly PlanRecord[], seconds: number): Promise<void>;
   failed(error: Error, records: readonly PlanRecord[]): void;
 }
+
+/**
+ * Pause before what happened is told again, seconds. With the receives that the queue allows, a pool waits half a minute for
+ * an event bus that is away; then the message, whose plan has its result, goes to the dead-letter queue.
+ */
+const TELL_AGAIN_SECONDS = 2;
 
 /**
  * Handles the records of one pool, in order; answers which are to be delivered again: the first that failed and every one
@@ -34,14 +41,21 @@ export async function applyRecords(
       const run = usableRun(records, at);
       if (run.deliveries.length > 0) {
         const applied = await applyPlans(run.deliveries, context);
-        for (const outcome of applied.decided) edges.decided(outcome);
+        try {
+          await edges.decided(applied.decided);
+        } catch (error) {
+          // They have their results; only the telling is to be done again, soon, since their pool waits for it.
+          const left = giveBack(error, at);
+          await edges.again(left, TELL_AGAIN_SECONDS);
+          return left;
+        }
         for (const { delivery, reason } of applied.parked) {
           await edges.quarantine(recordOf(records, run, delivery, at), reason);
         }
         if (applied.error) {
           const left = giveBack(applied.error, at + run.deliveries.length - applied.left.length);
           // A large plan goes on where it was; whoever waits for it need not wait for the visibility to end.
-          if (applied.error instanceof OutOfTimeError && applied.error.progressed) await edges.again(left);
+          if (applied.error instanceof OutOfTimeError && applied.error.progressed) await edges.again(left, 0);
           return left;
         }
         at += run.deliveries.length;

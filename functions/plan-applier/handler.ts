@@ -1,28 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@aws-lambda-powertools/logger';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { putEvents } from '../../lib/aws/event-bus.ts';
 import type { PoolName } from '../../lib/ids.ts';
 import type { Pool } from '../../lib/nodes/pool.ts';
-import type { CommittedGroup } from '../../lib/plans/apply.ts';
+import type { ApplyContext } from '../../lib/plans/apply.ts';
+import { eventsOf } from '../../lib/plans/events.ts';
 import { WindowCache } from '../../lib/plans/window-cache.ts';
 import { APPLIER } from '../../lib/settings.ts';
 import { dynamoClient } from '../../lib/store/dynamo.ts';
 import { planStore } from '../../lib/store/plan-store.ts';
 import { makeVisible, quarantine } from '../../lib/store/queue.ts';
-import { QUEUE_ENV, requiredEnv, tableNamesFromEnv } from '../../lib/store/tables.ts';
+import { EVENT_BUS_ENV, QUEUE_ENV, requiredEnv, tableNamesFromEnv } from '../../lib/store/tables.ts';
 import { type EpochMs, systemClock } from '../../lib/time.ts';
 import { applyRecords, type Edges } from './apply-records.ts';
+import { PoolMeasure } from './measure.ts';
 import { batchResponse, byGroup, planRecord } from './records.ts';
 import { tell, tellFailure, tellMarks } from './tell.ts';
 
 const logger = new Logger({ serviceName: 'plan-applier' });
 const tables = tableNamesFromEnv(process.env, ['nodes', 'tasks', 'plans', 'pools', 'rejections']);
 const planQueueUrl = requiredEnv(process.env, QUEUE_ENV.plans);
+const eventBus = requiredEnv(process.env, EVENT_BUS_ENV);
 const quarantineUrl = requiredEnv(process.env, QUEUE_ENV.quarantine);
 const dynamo = dynamoClient();
+const requestHandler = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true };
+const events = new EventBridgeClient({ requestHandler });
 const sqs = new SQSClient({
-  requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+  requestHandler,
   // The URL of a queue names AWS's host even where an endpoint is set.
   useQueueUrlAsEndpoint: false,
 });
@@ -33,34 +40,58 @@ const windows = new WindowCache();
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   const remaining = context.getRemainingTimeInMillis();
   const signal = AbortSignal.timeout(Math.max(1, remaining - APPLIER.abortMs));
-  const apply = {
-    store: planStore(dynamo, tables, signal),
-    clock: systemClock,
-    deadline: (Date.now() + remaining - APPLIER.reserveMs) as EpochMs,
-    sleep: (ms: number) => sleep(ms),
-    random: Math.random,
-    pools,
-    windows,
-    committed: (group: CommittedGroup) => tellMarks(logger, group),
-  };
-  const edges: Edges = {
+  const deadline = (Date.now() + remaining - APPLIER.reserveMs) as EpochMs;
+  const store = planStore(dynamo, tables, signal);
+  const failed = await Promise.all(
+    byGroup(event.Records.map(planRecord)).map(async (records) => {
+      const measure = new PoolMeasure(records[0]?.group ?? '');
+      const apply: ApplyContext = {
+        ...{ store, clock: systemClock, deadline, random: Math.random, pools, windows },
+        sleep: (ms) => sleep(ms),
+        committed(group) {
+          tellMarks(logger, group);
+          measure.committed(group);
+        },
+      };
+      try {
+        return await applyRecords(records, apply, edgesOf(measure, signal));
+      } finally {
+        measure.publish();
+      }
+    }),
+  );
+  return batchResponse(failed.flat());
+}
+
+/** What happens besides applying, for the records of one pool. */
+function edgesOf(measure: PoolMeasure, signal: AbortSignal): Edges {
+  return {
     async quarantine(record, reason) {
       await quarantine(sqs, quarantineUrl, record.body, { ...record, reason }, signal);
       logger.error('plan message quarantined', { reason, messageId: record.messageId, pool: record.group });
+      measure.quarantined();
     },
-    async again(records) {
+    async again(records, seconds) {
       try {
         const handles = records.map(({ receiptHandle }) => receiptHandle);
-        await makeVisible(sqs, planQueueUrl, handles);
+        await makeVisible(sqs, planQueueUrl, handles, seconds);
       } catch (error) {
         logger.warn('plans wait for their visibility to end', { pool: records[0]?.group, error: error as Error });
       }
     },
-    decided: (outcome) => tell(logger, outcome),
+    async decided(outcomes) {
+      for (const outcome of outcomes) {
+        tell(logger, outcome);
+        measure.decided(outcome);
+      }
+      // Of a stored result as well: the invocation that stored it may have died before it could tell.
+      await putEvents(
+        events,
+        eventBus,
+        outcomes.flatMap(({ result }) => eventsOf(result)),
+        signal,
+      );
+    },
     failed: (error, records) => tellFailure(logger, error, records),
   };
-  const failed = await Promise.all(
-    byGroup(event.Records.map(planRecord)).map((records) => applyRecords(records, apply, edges)),
-  );
-  return batchResponse(failed.flat());
 }

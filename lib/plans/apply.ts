@@ -5,6 +5,7 @@ import type { NodeEvent } from '../nodes/profile.ts';
 import { APPLIER, PLATFORM } from '../settings.ts';
 import type { Task } from '../tasks/task.ts';
 import type { Clock, EpochMs } from '../time.ts';
+import type { Scored } from './count-refusals.ts';
 import type { TaskKey } from './decide-part.ts';
 import type { Delivery } from './delivery.ts';
 import { type Facts, type Needs, newFacts, type StoredResult } from './facts.ts';
@@ -56,6 +57,8 @@ export interface ApplyContext {
 /** What a commit did. */
 export type CommittedGroup = Pick<Extract<Fold, { kind: 'group' }>, 'decided' | 'marked' | 'withheld'> & {
   readonly pool: Delivery['pool'];
+  /** The most refusals inside the window of one of the nodes that were refused. */
+  readonly highestScore: number;
 };
 
 /** What became of the deliveries of one pool; each is in exactly one list. */
@@ -118,7 +121,13 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
           settle(facts, commit, context, first.pool);
           commits++;
         }
-        context.committed?.({ pool: first.pool, decided: fold.decided, marked, withheld });
+        context.committed?.({
+          pool: first.pool,
+          decided: fold.decided,
+          marked,
+          withheld,
+          highestScore: highestOf(commit, marked),
+        });
         decided.push(...fold.decided);
         pending = pending.slice(fold.decided.length);
         tries = 0;
@@ -192,6 +201,14 @@ function settle(facts: Facts, commit: Commit, { pools, windows }: ApplyContext, 
   } else {
     pools.delete(name);
   }
+}
+
+function highestOf(commit: Commit, marked: readonly Scored[]): number {
+  return Math.max(
+    0,
+    ...[...commit.windows.values()].map(({ times }) => times.length),
+    ...marked.map(({ score }) => score),
+  );
 }
 
 /** Exponential back-off with full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"), never past the deadline. */

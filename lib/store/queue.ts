@@ -48,16 +48,21 @@ function attributesOf({ reason, messageId, group, source }: QuarantineOrigin) {
   return { reason: text(reason), messageId: text(messageId), group: text(group), source: text(source) };
 }
 
-/** Lets messages be received again at once. One that cannot be is received when its visibility ends. */
+/** Lets messages be received again after `seconds`. One that cannot be is received when its visibility ends. */
 export async function makeVisible(
   client: SQSClient,
   queueUrl: string,
   receiptHandles: readonly string[],
+  seconds: number,
 ): Promise<void> {
   await client.send(
     new ChangeMessageVisibilityBatchCommand({
       QueueUrl: queueUrl,
-      Entries: receiptHandles.map((ReceiptHandle, at) => ({ Id: String(at), ReceiptHandle, VisibilityTimeout: 0 })),
+      Entries: receiptHandles.map((ReceiptHandle, at) => ({
+        Id: String(at),
+        ReceiptHandle,
+        VisibilityTimeout: seconds,
+      })),
     }),
   );
 }

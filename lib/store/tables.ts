@@ -59,6 +59,9 @@ export type TableNames = { readonly [name in TableName]: string };
 /** Environment variables with the URLs of the queues. */
 export const QUEUE_ENV = { plans: 'BERTH_QUEUE_PLANS', quarantine: 'BERTH_QUEUE_QUARANTINE' } as const;
 
+/** Environment variable with the name of the event bus. */
+export const EVENT_BUS_ENV = 'BERTH_EVENT_BUS';
+
 /** A variable of the environment that must be there; throws with its name when it is not. */
 export function requiredEnv(env: Readonly<Record<string, string | undefined>>, variable: string): string {
   const value = env[variable];

@@ -11,6 +11,8 @@ export interface FunctionsOptions {
   /** Directory of temporary files. */
   readonly temporary: string;
   readonly meter: Meter;
+  /** URL of the event bus. */
+  readonly eventBus: string;
   readonly sqs: { readonly url: string; readonly queues: readonly CreatedQueue[] };
   /** Invocations of one function at once. */
   readonly maxConcurrency: number;
@@ -32,9 +34,10 @@ export async function startFunctions(
   const functions = new Map<string, FunctionRunner>();
   for (const declared of declaredFunctions(resources)) {
     const { name, reservedConcurrency = Number.POSITIVE_INFINITY } = declared;
-    const endpoints = { dynamodb: await options.meter.endpointFor(name), sqs: options.sqs.url };
+    const { eventBus, sqs } = options;
+    const endpoints = { dynamodb: await options.meter.endpointFor(name), sqs: sqs.url, eventBus };
     const environment = functionEnvironment(declared, endpoints, resources.place.region);
-    const definition = { ...declared, environment: withLocalQueues(environment, resources.place, options.sqs.queues) };
+    const definition = { ...declared, environment: withLocalQueues(environment, resources.place, sqs.queues) };
     const runner = new FunctionRunner(definition, {
       script,
       maxConcurrency: Math.min(options.maxConcurrency, reservedConcurrency),

@@ -8,6 +8,7 @@ const USED: ReadonlySet<string> = new Set([
   'AWS::SQS::Queue',
   'AWS::Lambda::Function',
   'AWS::Lambda::EventSourceMapping',
+  'AWS::Events::EventBus',
 ]);
 
 /** Types that make no difference on one machine: who may do what, where logs go, what is watched. */

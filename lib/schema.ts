@@ -142,6 +142,7 @@ export function problemsOf(error: z.core.$ZodError, input: unknown, at: readonly
 }
 
 function* problemsIn(error: z.core.$ZodError, input: unknown, at: readonly PropertyKey[]): Generator<Problem> {
+  let last: Problem | undefined;
   for (const issue of error.issues) {
     const path = pathText([...at, ...issue.path]);
     if (issue.code === 'unrecognized_keys') {
@@ -158,7 +159,10 @@ function* problemsIn(error: z.core.$ZodError, input: unknown, at: readonly Prope
     } else {
       const value = valueAt(input, issue.path);
       const got = value === undefined ? 'it is missing' : `got ${shown(value)}`;
-      yield { path, message: `expected ${issue.message}, ${got}` };
+      const message = `expected ${issue.message}, ${got}`;
+      // A value may break several rules that are told in one sentence: a number that is neither whole nor small enough.
+      if (path !== last?.path || message !== last.message) yield { path, message };
+      last = { path, message };
     }
   }
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TABLES, type TableName, type TableNames, tableNamesFromEnv } from '../lib/store/tables.ts';
-import { systemClock } from '../lib/time.ts';
+import { type Clock, systemClock } from '../lib/time.ts';
 import { Cleanup } from './cleanup.ts';
 import { DataDirectory } from './data-directory.ts';
 import { Meter } from './dynamodb/meter.ts';
@@ -19,6 +19,7 @@ import type { CreatedQueue } from './sqs/create-queues.ts';
 import { type Sqs, startSqs } from './sqs/start-sqs.ts';
 import { synthesize } from './synthesize.ts';
 import { readCloudAssembly } from './template/cloud-assembly.ts';
+import { defineEventBuses } from './template/event-buses.ts';
 import { declaredMappings } from './template/event-source-mappings.ts';
 import { checkTypes } from './template/known-types.ts';
 import { Resources } from './template/scope.ts';
@@ -27,7 +28,7 @@ const REGION = 'us-east-1';
 const ACCOUNT = '000000000000';
 /** Invocations of one function at once, unless told otherwise: more than a developer's machine has cores. */
 const MAX_CONCURRENCY = 8;
-/** How long a stop waits for invocations under way, milliseconds. */
+/** How long a stop waits for invocations under way, milliseconds, unless told otherwise. */
 const GRACE_MS = 10_000;
 
 export interface EngineOptions {
@@ -41,6 +42,8 @@ export interface EngineOptions {
   readonly visibilitySeconds?: number | undefined;
   /** Invocations of one function at once; default 8. What the template says is a limit beside it. */
   readonly maxConcurrency?: number | undefined;
+  /** How long `stop` waits for invocations under way before it ends them, milliseconds; default 10,000. */
+  readonly graceMs?: number | undefined;
   /** Another DynamoDB, such as DynamoDB Local. Default: AWS_ENDPOINT_URL_DYNAMODB, or else one is started. */
   readonly dynamodbEndpoint?: string | undefined;
   /** Another SQS. Default: AWS_ENDPOINT_URL_SQS, or else one is started. */
@@ -48,6 +51,8 @@ export interface EngineOptions {
   /** Told what the engine is about to do, while it starts. */
   readonly onProgress?: ((step: string) => void) | undefined;
   readonly onLog?: ((line: LogLine) => void) | undefined;
+  /** Time of the queues, for tests that do not want to wait for a visibility time-out. Default: the system's. */
+  readonly clock?: Clock | undefined;
   /** Told of every event that a function puts onto the event bus. */
   readonly onEvent?: ((event: BusEvent) => void) | undefined;
 }
@@ -69,7 +74,7 @@ export interface Engine {
   readonly eventSources: EventSources;
   /** Settles when the engine cannot go on, with the reason. */
   readonly failed: Promise<Error>;
-  /** Ends everything: invocations under way within ten seconds, then processes, servers and temporary files. */
+  /** Ends everything: when the invocations under way are done, or after `graceMs`, processes, servers and temporary files. */
   stop(): Promise<void>;
 }
 
@@ -116,9 +121,12 @@ async function start(options: EngineOptions, cleanup: Cleanup): Promise<Engine> 
       endpoint: options.sqsEndpoint ?? process.env.AWS_ENDPOINT_URL_SQS,
       journalFile: data?.queuesFile,
       visibilitySeconds: options.visibilitySeconds,
+      clock: options.clock ?? systemClock,
     },
     cleanup,
   );
+
+  defineEventBuses(resources);
 
   progress('starting functions');
   const { maxConcurrency = MAX_CONCURRENCY } = options;
@@ -176,7 +184,7 @@ async function synthesized(temporary: string, progress: (step: string) => void):
 }
 
 function startEventSources(
-  { paused }: EngineOptions,
+  { paused, graceMs = GRACE_MS }: EngineOptions,
   resources: Resources,
   { sqs, functions, log }: { sqs: Sqs; functions: ReadonlyMap<string, FunctionRunner>; log: Log },
   cleanup: Cleanup,
@@ -189,7 +197,7 @@ function startEventSources(
   };
   const mappings = declaredMappings(resources).filter((mapping) => mapping.enabled);
   const eventSources = new EventSources(mappings.map((mapping) => eventSourceOf(mapping, context)));
-  cleanup.add(() => eventSources.stop(GRACE_MS));
+  cleanup.add(() => eventSources.stop(graceMs));
   for (const source of eventSources.all) {
     if (paused !== 'all' && !paused?.includes(source.functionName)) source.resume();
   }

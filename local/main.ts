@@ -6,7 +6,7 @@ import { exportLines, summary } from './main-output.ts';
 
 interface Options {
   readonly data?: string;
-  readonly envFile?: string;
+  readonly writeEnv?: string;
   readonly quiet?: true;
 }
 
@@ -16,7 +16,8 @@ process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
 const options = new Command('npm start --')
   .description('Starts Berth on this machine: DynamoDB, SQS, the functions as they are deployed. Ctrl-C ends it.')
   .option('--data <dir>', 'keep tables and queues in this directory (default: in memory, gone at the end)')
-  .option('--env-file <file>', 'write the environment variables for clients to this file')
+  // Not --env-file: Node 20 takes that for its own, wherever it stands.
+  .option('--write-env <file>', 'write the environment variables for clients to this file')
   .option('--quiet', 'print no lines of log')
   .helpOption('--help', 'show this help')
   .allowExcessArguments(false)
@@ -56,8 +57,8 @@ async function run(): Promise<number> {
       if (options.quiet === undefined) console.log(formatLogLine(line));
     },
   });
-  if (options.envFile !== undefined) writeFileSync(options.envFile, `${exportLines(engine.env).join('\n')}\n`);
-  console.log(`[${seconds()} s] ready\n\n${summary(engine, options.envFile)}\n`);
+  if (options.writeEnv !== undefined) writeFileSync(options.writeEnv, `${exportLines(engine.env).join('\n')}\n`);
+  console.log(`[${seconds()} s] ready\n\n${summary(engine, options.writeEnv)}\n`);
   return await untilStopped(engine);
 }
 

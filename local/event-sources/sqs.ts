@@ -68,8 +68,10 @@ export class SqsEventSource implements EventSource {
 
   async pause(): Promise<void> {
     this.#paused = true;
-    this.#context.sqs.endWaits(this.#queueName);
-    await this.#polling;
+    const polling = Promise.resolve(this.#polling).then(() => 'ended' as const);
+    // Again and again: the receive may still be on its way to the queue, and begin to wait there after this.
+    do this.#context.sqs.endWaits(this.#queueName);
+    while ((await Promise.race([polling, delay(PAUSE_MS)])) !== 'ended');
     await Promise.all(this.#batches);
   }
 

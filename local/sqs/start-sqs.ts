@@ -1,4 +1,5 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
+import type { Clock } from '../../lib/time.ts';
 import type { Cleanup } from '../cleanup.ts';
 import { checkEndpoint } from '../foreign-endpoint.ts';
 import { CREDENTIALS } from '../local-environment.ts';
@@ -15,6 +16,7 @@ export interface SqsOptions {
   readonly journalFile?: string | undefined;
   /** Visibility time-out of all queues, in place of the template's. */
   readonly visibilitySeconds?: number | undefined;
+  readonly clock: Clock;
 }
 
 /** SQS as the engine uses it. */
@@ -31,7 +33,7 @@ export async function startSqs(resources: Resources, options: SqsOptions, cleanu
   const declared = declaredQueues(resources, options.visibilitySeconds);
   const { url, endWaits } =
     options.endpoint === undefined
-      ? await startOwn(resources, options.journalFile, cleanup)
+      ? await startOwn(resources, options, cleanup)
       : { url: checkEndpoint('AWS_ENDPOINT_URL_SQS', options.endpoint), endWaits: () => undefined };
   const client = new SQSClient({ endpoint: url, region: resources.place.region, credentials: CREDENTIALS });
   cleanup.add(() => client.destroy());
@@ -42,8 +44,8 @@ export async function startSqs(resources: Resources, options: SqsOptions, cleanu
   return { url, client, queues, endWaits };
 }
 
-async function startOwn(resources: Resources, journalFile: string | undefined, cleanup: Cleanup) {
-  const queues = await Queues.open({ ...resources.place, journalFile });
+async function startOwn(resources: Resources, { journalFile, clock }: SqsOptions, cleanup: Cleanup) {
+  const queues = await Queues.open({ ...resources.place, journalFile, clock });
   cleanup.add(() => queues.close());
   const server = await startSqsServer(queues);
   cleanup.add(() => server.close());

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type TestTemplate, testFifoQueue, testFunction, testMapping, writeAssembly } from '../test-assembly.ts';
 import { readCloudAssembly } from './cloud-assembly.ts';
+import { defineEventBuses } from './event-buses.ts';
 import { declaredMappings, sqsMapping } from './event-source-mappings.ts';
 import { declaredFunctions } from './functions.ts';
 import { checkTypes } from './known-types.ts';
@@ -231,6 +232,23 @@ describe('event source mappings of a queue', () => {
     { properties: { FunctionResponseTypes: ['Other'] }, message: 'FunctionResponseTypes.0' },
   ])('with $properties are refused', ({ properties, message }) => {
     expect(() => mappingOf(properties)).toThrow(message);
+  });
+});
+
+test('event buses are known by their names', () => {
+  const resources = resourcesOf({
+    S: {
+      Resources: { Bus: { Type: 'AWS::Events::EventBus', Properties: { Name: 'Berth', Tags: [] } } },
+      Outputs: {
+        Name: { Value: { Ref: 'Bus' }, Description: 'NAME' },
+        Arn: { Value: { 'Fn::GetAtt': ['Bus', 'Arn'] }, Description: 'ARN' },
+      },
+    },
+  });
+  defineEventBuses(resources);
+  expect(resources.environmentOutputs()).toEqual({
+    NAME: 'Berth',
+    ARN: 'arn:aws:events:eu-central-1:123456789012:event-bus/Berth',
   });
 });
 

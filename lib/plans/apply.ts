@@ -2,7 +2,7 @@ import type { NodeId, PlanId } from '../ids.ts';
 import type { Account } from '../nodes/account.ts';
 import type { Pool } from '../nodes/pool.ts';
 import type { NodeEvent } from '../nodes/profile.ts';
-import { APPLIER, PLATFORM } from '../settings.ts';
+import { APPLIER } from '../settings.ts';
 import type { Task } from '../tasks/task.ts';
 import type { Clock, EpochMs } from '../time.ts';
 import type { Scored } from './count-refusals.ts';
@@ -50,6 +50,8 @@ export interface ApplyContext {
   readonly pools: Map<Delivery['pool'], Pool>;
   /** Refusals that were counted lately, by pool and node; bounded. A wrong entry costs one refused transaction. */
   readonly windows: WindowCache;
+  /** Actions of one transaction, at least 8. Default: as many as the platform takes. */
+  readonly allowance?: number;
   /** Told of each commit, with what it did to nodes that are refused again and again. */
   readonly committed?: (fold: CommittedGroup) => void;
 }
@@ -103,7 +105,7 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
     if (clock() >= context.deadline) return left(new OutOfTimeError(commits > 0));
     try {
       facts ??= await firstFacts(first.pool, context);
-      const fold = foldPlans(alone ? [first] : pending, facts, clock(), PLATFORM.transactionActions);
+      const fold = foldPlans(alone ? [first] : pending, facts, clock(), context.allowance);
       if (fold.kind === 'needs') {
         if (facts.pool !== 'missing') learn(facts, await store.read(facts.pool, fold.needs));
         continue;

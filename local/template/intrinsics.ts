@@ -9,7 +9,7 @@ export interface Scope {
 }
 
 /** An intrinsic function that is not known here, or that refers to what is not there. */
-export class IntrinsicError extends Error {
+class IntrinsicError extends Error {
   override readonly name = 'IntrinsicError';
 }
 

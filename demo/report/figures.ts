@@ -1,10 +1,10 @@
+import { figure, percent, simulatedTime, whole } from '../numbers.ts';
 import type { Allocation, PlanOutcome, Replay } from '../run/replay.ts';
 import { WHOLE_GPU, type Workload } from '../workload/workload.ts';
 import { barChart } from './charts/bar-chart.ts';
 import type { Axis } from './charts/chart.ts';
 import { lineChart } from './charts/line-chart.ts';
 import { type Interval, multiples, roundStep, roundUp, timeStep } from './charts/scale.ts';
-import { figure, percent, simulatedTime, whole } from './numbers.ts';
 
 /** The four charts of the report, each made of what the replay has recorded. */
 
@@ -33,7 +33,12 @@ export function allocationChart(replay: Replay, { nodes }: Workload): string {
     series,
     at: shown.map(({ at }) => at),
     x: simulatedAxis(shown, note),
-    y: amountAxis('allocated part', largest(series.flatMap(({ values }) => values)), percent, 1),
+    y: amountAxis({
+      label: 'allocated part',
+      most: largest(series.flatMap(({ values }) => values)),
+      text: percent,
+      limit: 1,
+    }),
     tell: (index) =>
       [
         simulatedTime(shown[index]?.at ?? 0),
@@ -42,25 +47,30 @@ export function allocationChart(replay: Replay, { nodes }: Workload): string {
   });
 }
 
-/** Tasks that run and tasks that wait for room. */
-export function tasksChart(replay: Replay): string {
+/** Tasks that run. */
+export function runningChart(replay: Replay): string {
+  return countChart(replay, 'running', 'running', 'Running tasks over simulated time');
+}
+
+/** Tasks that wait for room. */
+export function waitingChart(replay: Replay): string {
+  return countChart(replay, 'waiting', 'waiting for room', 'Tasks that wait for room, over simulated time');
+}
+
+function countChart(replay: Replay, key: 'running' | 'waiting', name: string, title: string): string {
   const { shown, note } = busyPart(replay.allocations);
-  const running = shown.map((allocation) => allocation.running);
-  const waiting = shown.map((allocation) => allocation.waiting);
-  const peaks = [`at most ${whole(largest(running))}`, `at most ${whole(largest(waiting))}`] as const;
+  const values = shown.map((allocation) => allocation[key]);
+  const peak = `at most ${whole(largest(values))} at once`;
   return lineChart({
-    id: 'tasks',
-    title: 'Running and waiting tasks over simulated time',
-    description: `Running: ${peaks[0]} at once. Waiting for room: ${peaks[1]} at once.${note}`,
-    series: [
-      { name: 'running', tone: 'running', note: peaks[0], values: running, filled: true },
-      { name: 'waiting for room', tone: 'waiting', note: peaks[1], values: waiting, filled: true },
-    ],
+    id: key,
+    title,
+    description: `${name}: ${peak}.${note}`,
+    height: 210,
+    series: [{ name, tone: key, note: peak, values, filled: true }],
     at: shown.map(({ at }) => at),
     x: simulatedAxis(shown, note),
-    y: amountAxis('tasks', largest([...running, ...waiting]), whole),
-    tell: (index) =>
-      `${simulatedTime(shown[index]?.at ?? 0)}\n${whole(running[index] ?? 0)} running\n${whole(waiting[index] ?? 0)} waiting`,
+    y: amountAxis({ label: 'tasks', most: largest(values), text: whole, least: 1 }),
+    tell: (index) => `${simulatedTime(shown[index]?.at ?? 0)}\n${whole(values[index] ?? 0)} ${name}`,
   });
 }
 
@@ -154,18 +164,24 @@ function ratesChart({ id, title, unit, elapsedMs, plans, series, count }: RatesC
       domain: [0, seconds],
       ticks: ticksOf([0, seconds], timeStep(seconds, 12), whole),
     },
-    y: amountAxis(unit, most, figure),
+    y: amountAxis({ label: unit, most, text: figure }),
   });
 }
 
-/** From zero to a round number above the most; never above `limit`, where one is given and reached. */
-function amountAxis(
-  label: string,
-  most: number,
-  text: (value: number) => string,
-  limit = Number.POSITIVE_INFINITY,
-): Axis {
-  const step = roundStep(most, 5);
+interface Amounts {
+  readonly label: string;
+  /** The most that is drawn. */
+  readonly most: number;
+  readonly text: (value: number) => string;
+  /** The axis does not go further, if what is drawn does not. */
+  readonly limit?: number;
+  /** Steps between two ticks are no smaller. */
+  readonly least?: number;
+}
+
+/** From zero to a round number that is not below the most. */
+function amountAxis({ label, most, text, limit = Number.POSITIVE_INFINITY, least = 0 }: Amounts): Axis {
+  const step = Math.max(roundStep(most, 5), least);
   const domain: Interval = [0, Math.max(most, Math.min(limit, roundUp(most, step)))];
   return { label, domain, ticks: ticksOf(domain, step, text) };
 }

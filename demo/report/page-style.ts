@@ -29,6 +29,7 @@ h2 { margin: 0; font-size: 1.06rem; }
 section { margin-top: 20px; padding: 18px 20px 16px; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
 section > p { margin: 2px 0 10px; color: var(--soft); font-size: .92rem; }
 figure { margin: 0; overflow-x: auto; }
+figure + figure { margin-top: 14px; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(175px, 1fr)); gap: 12px; margin: 0; padding: 0; list-style: none; }
 .tiles li { display: flex; flex-direction: column; padding: 14px 16px; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
 .tiles strong { font-size: 1.7rem; line-height: 1.15; font-weight: 650; font-variant-numeric: tabular-nums; letter-spacing: -.01em; }
@@ -39,13 +40,18 @@ figure { margin: 0; overflow-x: auto; }
 .columns { columns: 2 440px; column-gap: 16px; }
 .columns section { break-inside: avoid; display: inline-block; width: 100%; margin-top: 16px; }
 table { width: 100%; margin-top: 10px; border-collapse: collapse; font-size: .92rem; }
-th, td { padding: 6px 10px 6px 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+th, td { padding: 6px 14px 6px 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
 tr:last-child td { border-bottom: 0; }
 th { color: var(--soft); font-weight: 550; font-size: .84rem; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; padding-right: 0; padding-left: 12px; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.name { white-space: nowrap; color: var(--soft); }
+th:last-child, td:last-child { padding-right: 0; }
+.legend { display: flex; flex-wrap: wrap; gap: 2px 20px; margin: 6px 0 2px; padding: 0; list-style: none; font-size: .9rem; }
+.legend li { display: flex; align-items: center; gap: 7px; }
+.legend small { color: var(--soft); font-size: .84rem; }
+.legend .swatch { width: 12px; height: 12px; border-radius: 3px; flex: none; }
 .chart { display: block; width: 100%; min-width: 640px; height: auto; font: 12.5px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif; }
 .chart text { fill: var(--soft); font-variant-numeric: tabular-nums; }
-.chart .legend { fill: var(--ink); }
 .chart .unit { font-weight: 550; }
 .chart .grid { stroke: var(--line); }
 .chart .base, .chart .mark { stroke: var(--axis); }
@@ -62,7 +68,7 @@ function tones(names: readonly string[]): string {
   return names
     .map(
       (name) =>
-        `.chart .line.${name} { stroke: var(--${name}); } .chart .area.${name}, .chart .bar.${name}, .chart .swatch.${name} { fill: var(--${name}); }`,
+        `.chart .line.${name} { stroke: var(--${name}); } .chart .area.${name}, .chart .bar.${name} { fill: var(--${name}); } .swatch.${name} { background: var(--${name}); }`,
     )
     .join('\n');
 }

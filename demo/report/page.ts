@@ -1,8 +1,8 @@
+import { duration, figure, whole } from '../numbers.ts';
 import type { Replay } from '../run/replay.ts';
 import type { Workload } from '../workload/workload.ts';
 import { escaped } from './charts/svg.ts';
-import { allocationChart, plansChart, refusalsChart, tasksChart } from './figures.ts';
-import { duration, figure, whole } from './numbers.ts';
+import { allocationChart, plansChart, refusalsChart, runningChart, waitingChart } from './figures.ts';
 import { PAGE_STYLE } from './page-style.ts';
 import type { Summary } from './summary.ts';
 
@@ -26,7 +26,7 @@ export function reportPage(summary: Summary, replay: Replay, workload: Workload)
 </header>
 ${tiles(summary)}
 ${section('Allocation', 'How much of the cluster the running tasks hold, over simulated time.', allocationChart(replay, workload))}
-${section('Tasks', 'Tasks that run, and tasks that wait because there is no room for them at present.', tasksChart(replay))}
+${section('Tasks', 'Tasks that run, and tasks that wait because there is no room for them at present.', runningChart(replay), waitingChart(replay))}
 ${section('Plans', 'Plans of all workers by what became of them, over the time that the replay took.', plansChart(replay))}
 ${section('Refusals', 'Nodes that refused their part of a plan, since another worker was first: the worker looks again, and plans again.', refusalsChart(replay))}
 <div class="columns">
@@ -75,8 +75,9 @@ function tiles(summary: Summary): string {
   return `<ul class="tiles">${entries.map(tile).join('')}</ul>`;
 }
 
-function section(title: string, text: string, drawing: string): string {
-  return `<section><h2>${escaped(title)}</h2><p>${escaped(text)}</p><figure>${drawing}</figure></section>`;
+function section(title: string, text: string, ...drawings: readonly string[]): string {
+  const figures = drawings.map((drawing) => `<figure>${drawing}</figure>`).join('');
+  return `<section><h2>${escaped(title)}</h2><p>${escaped(text)}</p>${figures}</section>`;
 }
 
 type Cell = string | number;
@@ -85,7 +86,8 @@ type Cell = string | number;
 function table(title: string, heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
   if (rows.length === 0) return '';
   const numeric = (column: number) => rows.every((row) => typeof row[column] === 'number');
-  const kind = (column: number) => (numeric(column) ? ' class="number"' : '');
+  const name = (column: number) => heads[column] === 'Such as';
+  const kind = (column: number) => (numeric(column) ? ' class="number"' : name(column) ? ' class="name"' : '');
   const head = heads.map((name, column) => `<th scope="col"${kind(column)}>${escaped(name)}</th>`).join('');
   const cell = (value: Cell, column: number) =>
     `<td${kind(column)}>${escaped(typeof value === 'number' ? figure(value) : value)}</td>`;
@@ -95,7 +97,7 @@ function table(title: string, heads: readonly string[], rows: readonly (readonly
 
 function neverTable({ tasks }: Summary): string {
   const rows = tasks.neverPlaceable.map(({ reason, tasks: count, example }) => [reason, example, count]);
-  return table('Never placeable', ['Why', 'For example', 'Tasks'], rows);
+  return table('Never placeable', ['Why', 'Such as', 'Tasks'], rows);
 }
 
 function refusalsTable({ refusals }: Summary): string {

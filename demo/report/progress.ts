@@ -1,6 +1,6 @@
 import { SingleBar } from 'cli-progress';
+import { figure, simulatedTime, whole } from '../numbers.ts';
 import type { Progress } from '../run/replay.ts';
-import { figure, simulatedTime, whole } from './numbers.ts';
 
 /** Milliseconds between two lines where there is no terminal. */
 const LINE_EVERY_MS = 5_000;

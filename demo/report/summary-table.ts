@@ -1,5 +1,5 @@
 import Table from 'cli-table3';
-import { duration, figure, whole } from './numbers.ts';
+import { duration, figure, whole } from '../numbers.ts';
 import type { Summary } from './summary.ts';
 
 type Line = readonly [name: string, value: string, note?: string];

@@ -1,8 +1,9 @@
+import { setMaxListeners } from 'node:events';
 import { connect } from '../../lib/client/index.ts';
 import { usageBetween } from '../../local/dynamodb/usage.ts';
 import { type Engine, startEngine } from '../../local/engine.ts';
 import { type Finding, joined } from '../invariants/history.ts';
-import { whole } from '../report/numbers.ts';
+import { whole } from '../numbers.ts';
 import type { ProgressDisplay } from '../report/progress.ts';
 import type { RunFacts } from '../report/summary.ts';
 import { nodeSpecOf } from '../workload/berth-terms.ts';
@@ -31,6 +32,8 @@ export interface DemoRun {
   readonly workers: number;
   readonly seed: number;
   readonly display: ProgressDisplay;
+  /** Milliseconds of the machine's clock, from any start. */
+  readonly clock: () => number;
   /** Ends the run. */
   readonly signal: AbortSignal;
 }
@@ -45,6 +48,8 @@ export async function runDemo(run: DemoRun): Promise<RunFacts> {
   const cluster = connect({ env: engine.env });
   // One signal for the user's wish and for an engine that cannot go on: whatever is under way ends.
   const ended = new AbortController();
+  // Every plan under way listens to it.
+  setMaxListeners(0, ended.signal);
   const end = () => ended.abort(run.signal.reason);
   run.signal.addEventListener('abort', end, { once: true });
   if (run.signal.aborted) end();
@@ -60,7 +65,7 @@ export async function runDemo(run: DemoRun): Promise<RunFacts> {
 }
 
 async function onEngine(
-  { workload, workers, seed, display }: DemoRun,
+  { workload, workers, seed, display, clock }: DemoRun,
   engine: Engine,
   { cluster, history }: ReturnType<typeof recording>,
   signal: AbortSignal,
@@ -101,7 +106,7 @@ async function onEngine(
     seed,
     limits: limitsOf(workload),
     reportRunning: placeable.length <= REPORT_RUNNING_UP_TO,
-    clock: () => performance.now(),
+    clock,
     signal,
     onProgress: (progress) => display.replay(progress),
     atHalf: async () => void checks.push(await auditNow(cluster, history, [POOL])),

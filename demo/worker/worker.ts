@@ -11,12 +11,12 @@ import type { PoolWatch, Sight } from './watch.ts';
 export const MAX_PLACEMENTS = 16;
 
 /** The part of the nodes that are compared for one task, and how many at least; see BestFitOptions. */
-const COMPARED_PART = Number(process.env.TOL ?? 0.25);
-const COMPARED_LEAST = Number(process.env.LEAST ?? 16);
+const COMPARED_PART = 0.02;
+const COMPARED_LEAST = 8;
 
 /** Commits that a worker's view may lag behind the last one that it knows of: reading the pool for each plan costs more than
  * a refusal now and then. */
-const MAX_LAG = Number(process.env.LAG ?? 4);
+const MAX_LAG = 2;
 
 export interface WorkerOptions {
   readonly name: string;

@@ -32,12 +32,12 @@ test.each([
   [{ cpuMilli: 96_000, gpus: 1 }, 'needs 96 cores, the largest GPU node has 64'],
   [{ cpuMilli: 64_000, gpus: 8 }, 'needs 64 cores, the largest node with 8 GPUs has 32'],
   [{ cpuMilli: 64_000, gpus: 8, models: ['G2'] }, 'needs 64 cores, the largest node with 8 GPUs of G2 has 32'],
-  [{ memoryMib: 900_000 }, 'needs 900000 MiB of memory, the largest node has 800000'],
+  [{ memoryMib: 900_000 }, 'needs 900,000 MiB of memory, the largest node has 800,000'],
   [
     { cpuMilli: 32_000, memoryMib: 800_000, gpus: 8 },
-    'needs 32 cores, 800000 MiB and 8 GPUs at once, no node with 8 GPUs has all',
+    'needs 32 cores, 800,000 MiB and 8 GPUs at once, no node with 8 GPUs has all',
   ],
-  [{ cpuMilli: 96_000, memoryMib: 800_000 }, 'needs 96 cores, 800000 MiB and no GPU at once, no node has all'],
+  [{ cpuMilli: 96_000, memoryMib: 800_000 }, 'needs 96 cores, 800,000 MiB and no GPU at once, no node has all'],
 ])('%j: %s', (need, reason) => {
   const unplaceable = task(need);
   expect(findUnplaceable([unplaceable], NODES)).toEqual([{ task: unplaceable, reason }]);

@@ -1,3 +1,4 @@
+import { whole } from '../numbers.ts';
 import type { TaskNeed, WorkloadNode, WorkloadTask } from './workload.ts';
 import { isShare } from './workload.ts';
 
@@ -49,8 +50,9 @@ function reasonOf(need: TaskNeed, nodes: readonly WorkloadNode[]): string {
   const cpu = enough.reduce((max, node) => Math.max(max, node.cpuMilli), 0);
   if (need.cpuMilli > cpu) return `needs ${need.cpuMilli / 1000} cores, the largest ${among} has ${cpu / 1000}`;
   const memory = enough.reduce((max, node) => Math.max(max, node.memoryMib), 0);
-  if (need.memoryMib > memory) return `needs ${need.memoryMib} MiB of memory, the largest ${among} has ${memory}`;
-  return `needs ${need.cpuMilli / 1000} cores, ${need.memoryMib} MiB and ${gpuText(need)} at once, no ${among} has all`;
+  if (need.memoryMib > memory)
+    return `needs ${whole(need.memoryMib)} MiB of memory, the largest ${among} has ${whole(memory)}`;
+  return `needs ${need.cpuMilli / 1000} cores, ${whole(need.memoryMib)} MiB and ${gpuText(need)} at once, no ${among} has all`;
 }
 
 function gpuText(need: TaskNeed): string {

@@ -18,6 +18,8 @@ export interface Bar {
 
 /** Pixels between two bars. */
 const GAP = 2;
+/** Pixels between two parts of one bar. */
+const SEAM = 1;
 
 /** Stacked bars: how much of each series falls into each span of the x axis. */
 export function barChart({ series, bars, ...frame }: BarChart): string {
@@ -32,7 +34,9 @@ function stack({ x, y, top, bottom }: Plot, { from, to, values, tell }: Bar, ser
     const value = values[at] ?? 0;
     const [low, high] = [y(below), y(below + value)];
     below += value;
-    return value > 0 ? [element('rect', { class: `bar ${tone}`, x: left, y: high, width, height: low - high })] : [];
+    return value > 0
+      ? [element('rect', { class: `bar ${tone}`, x: left, y: high, width, height: Math.max(0.5, low - high - SEAM) })]
+      : [];
   });
   const title = element('title', {}, escaped(tell));
   return [

@@ -3,10 +3,8 @@ import { type Attributes, element, escaped } from './svg.ts';
 
 /** Pixels of the drawing's own coordinates; the page scales it to its width. */
 const WIDTH = 960;
-const HEIGHT = 300;
-const MARGIN = { top: 30, right: 16, bottom: 46, left: 64 } as const;
-/** Width of a letter on average, to place one word behind another. */
-const LETTER = 6.9;
+const HEIGHT = 290;
+const MARGIN = { top: 28, right: 16, bottom: 46, left: 64 } as const;
 
 export interface Tick {
   readonly at: number;
@@ -37,6 +35,8 @@ export interface ChartFrame {
   readonly x: Axis;
   readonly y: Axis;
   readonly legend: readonly Series[];
+  /** Pixels of the drawing's own coordinates. Default 290. */
+  readonly height?: number;
 }
 
 /** The area that the axes enclose, and where a value lies in it. */
@@ -49,9 +49,10 @@ export interface Plot {
   readonly right: number;
 }
 
-/** A chart: axes, grid and legend, and between them what `draw` makes of the plot. */
+/** A chart: its legend, and below it axes and grid and between them what `draw` makes of the plot. */
 export function chart(frame: ChartFrame, draw: (plot: Plot) => readonly string[]): string {
-  const [left, right, top, bottom] = [MARGIN.left, WIDTH - MARGIN.right, MARGIN.top, HEIGHT - MARGIN.bottom];
+  const { id, height = HEIGHT } = frame;
+  const [left, right, top, bottom] = [MARGIN.left, WIDTH - MARGIN.right, MARGIN.top, height - MARGIN.bottom];
   const plot: Plot = {
     x: linear(frame.x.domain, [left, right]),
     y: linear(frame.y.domain, [bottom, top]),
@@ -60,17 +61,16 @@ export function chart(frame: ChartFrame, draw: (plot: Plot) => readonly string[]
     top,
     bottom,
   };
-  const { id } = frame;
-  return element(
+  const drawing = element(
     'svg',
-    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-labelledby': `${id}-title ${id}-desc`, class: 'chart' },
+    { viewBox: `0 0 ${WIDTH} ${height}`, role: 'img', 'aria-labelledby': `${id}-title ${id}-desc`, class: 'chart' },
     element('title', { id: `${id}-title` }, escaped(frame.title)),
     element('desc', { id: `${id}-desc` }, escaped(frame.description)),
     ...yAxis(frame.y, plot),
     ...draw(plot),
     ...xAxis(frame.x, plot),
-    ...legend(frame.legend, plot),
   );
+  return legend(frame.legend) + drawing;
 }
 
 /** Text at a place, anchored at its start unless `anchor` says `middle` or `end`. */
@@ -83,7 +83,7 @@ function yAxis({ label: name, ticks }: Axis, { y, left, right, top }: Plot): str
     element('line', { class: at === 0 ? 'base' : 'grid', x1: left, x2: right, y1: y(at), y2: y(at) }),
     label(left - 8, y(at) + 4, text, { 'text-anchor': 'end', class: 'tick' }),
   ]);
-  return [...grid, label(left - 8, top - 14, name, { class: 'unit', 'text-anchor': 'start', dx: -(left - 16) })];
+  return [...grid, label(2, top - 14, name, { class: 'unit' })];
 }
 
 function xAxis({ label: name, ticks }: Axis, { x, left, right, bottom }: Plot): string[] {
@@ -94,20 +94,11 @@ function xAxis({ label: name, ticks }: Axis, { x, left, right, bottom }: Plot): 
   return [...marks, label((left + right) / 2, bottom + 39, name, { 'text-anchor': 'middle', class: 'unit' })];
 }
 
-/** Names of what is drawn, from the right edge, in one line above the plot. */
-function legend(series: readonly Series[], { right, top }: Plot): string[] {
-  const entries = series.map(({ name, tone, note }) => ({
-    tone,
-    text: note === undefined ? name : `${name}, ${note}`,
-  }));
-  const widths = entries.map(({ text }) => 18 + text.length * LETTER + 18);
-  let at = right - widths.reduce((sum, width) => sum + width, 0) + 18;
-  return entries.flatMap(({ tone, text }, entry) => {
-    const from = at;
-    at += widths[entry] ?? 0;
-    return [
-      element('rect', { class: `swatch ${tone}`, x: from, y: top - 24, width: 11, height: 11, rx: 2 }),
-      label(from + 17, top - 14, text, { class: 'legend' }),
-    ];
+/** Names of what is drawn, each with its colour: a list beside the drawing, so that it wraps on a small screen. */
+function legend(series: readonly Series[]): string {
+  const entries = series.map(({ name, tone, note }) => {
+    const more = note === undefined ? '' : element('small', {}, escaped(note));
+    return element('li', {}, element('i', { class: `swatch ${tone}` }, ''), `${escaped(name)} `, more);
   });
+  return element('ul', { class: 'legend' }, ...entries);
 }

@@ -1,0 +1,131 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+/** The command as a user starts it. */
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'berth-demo-test-'));
+  // What the demo leaves in the directory for temporary files is found here.
+  await mkdir(join(folder, 'tmp'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly ended: Promise<{ status: number | null; stdout: string; stderr: string }>;
+  stdout(): string;
+}
+
+function start(...argv: readonly string[]): Started {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'demo/main.ts', ...argv], {
+    cwd: join(import.meta.dirname, '..'),
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: join(folder, 'tmp') },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const ended = once(child, 'close').then(([status]) => ({ status: status as number | null, stdout, stderr }));
+  return { child, ended, stdout: () => stdout };
+}
+
+/** What the demo left behind: files of its own; those of the loader that runs TypeScript are not its. */
+async function leftBehind(): Promise<string[]> {
+  return (await readdir(join(folder, 'tmp'))).filter(
+    (name) => !name.startsWith('tsx-') && name !== 'node-compile-cache',
+  );
+}
+
+async function trace(nodes: string, tasks: string): Promise<[string, string, string, string]> {
+  const [nodesFile, tasksFile] = [join(folder, 'nodes.csv'), join(folder, 'tasks.csv')];
+  await writeFile(nodesFile, `sn,cpu_milli,memory_mib,gpu,model\n${nodes}`);
+  await writeFile(
+    tasksFile,
+    `name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n${tasks}`,
+  );
+  return ['--nodes', nodesFile, '--tasks', tasksFile];
+}
+
+test('a trace is replayed to its end: shares and whole GPUs on one node, tasks that wait, and one that never fits', async () => {
+  const files = await trace(
+    'n1,8000,8000,0,\nn2,4000,4000,2,T4\n',
+    [
+      'cpu,6000,100,0,0,,LS,Running,0,100,0',
+      'waits,6000,100,0,0,,LS,Succeeded,10,50,10',
+      'share-a,100,100,1,600,T4,BE,Failed,0,30,0',
+      'share-b,100,100,1,600,,BE,Running,1,30,1',
+      'whole,100,100,2,1000,T4|V100,LS,Running,2,90,2',
+      'never,100,100,1,500,H100,LS,Pending,5,9,',
+    ].join('\n'),
+  );
+  const [json, report] = [join(folder, 'summary.json'), join(folder, 'report.html')];
+  const { status, stdout, stderr } = await start(...files, '--json', json, '--report', report).ended;
+  expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toContain('replaying 5 tasks with 4 workers');
+  const summary = JSON.parse(await readFile(json, 'utf8'));
+  expect(summary).toMatchObject({
+    kind: 'DemoSummary',
+    workload: { nodes: 2, tasks: 6, source: 'nodes.csv, tasks.csv' },
+    tasks: { placed: 5, ended: { complete: 4, failed: 1 }, neverPlaceable: [{ tasks: 1, example: 'never' }] },
+    uncontended: { withinBounds: true, reads: 0 },
+    exitStatus: 0,
+  });
+  expect(summary.tasks.waited).toBeGreaterThanOrEqual(2);
+  expect(
+    summary.invariants.map((it: { broken: number; checked: number }) => it.broken === 0 && it.checked > 0),
+  ).toEqual(Array(4).fill(true));
+  expect(stdout).toMatch(/ {2}placed +5 {2}/);
+  expect(await readFile(report, 'utf8')).toContain('6 tasks on 2 nodes');
+  expect(await leftBehind()).toEqual([]);
+});
+
+test('Ctrl-C ends it: the engine is stopped, nothing is left, the exit status says so', async () => {
+  const { child, ended, stdout } = start();
+  await expect.poll(stdout, { timeout: 50_000 }).toContain('replaying 1,993 tasks');
+  child.kill('SIGINT');
+  child.kill('SIGINT');
+  const { status, stderr } = await ended;
+  expect(status).toBe(130);
+  expect(stderr).toContain('stopped by SIGINT');
+  expect(stderr).not.toMatch(/\n +at /);
+  expect(await leftBehind()).toEqual([]);
+});
+
+describe('bad input ends it before anything starts: exit status 2, no stack trace', () => {
+  test.each([
+    [
+      'a missing file',
+      () => ['--nodes', join(folder, 'none.csv'), '--tasks', join(folder, 'none.csv')],
+      /none\.csv: there is no such file\n/,
+    ],
+    ['one file alone', () => ['--nodes', join(folder, 'none.csv')], /^--nodes needs --tasks too/],
+    ['an unknown option', () => ['--fast'], /^unknown option '--fast'/],
+    ['a file that cannot be written', () => ['--json', folder], /: a file is expected, this is a directory\n$/],
+  ])('%s', async (_, argv, message) => {
+    const { status, stdout, stderr } = await start(...argv()).ended;
+    expect(stderr).toMatch(message);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).not.toMatch(/\n +at /);
+  });
+
+  test('an unreadable number and a deletion before the creation, both told', async () => {
+    const files = await trace('n1,many,1,0,\n', 't,1,1,0,0,,,,5,4,\n');
+    const { status, stderr } = await start(...files).ended;
+    expect(status).toBe(2);
+    expect(stderr).toMatch(
+      /nodes\.csv, line 2, column cpu_milli: expected a whole number from 0 to \d+, found "many"\n/,
+    );
+    expect(stderr).toMatch(
+      /tasks\.csv, line 2, column deletion_time: expected a time not before creation_time, 5, found "4"\n$/,
+    );
+  });
+});

@@ -34,6 +34,7 @@ test('a read that began too early for somebody is followed by one more, for all 
   const pool = reads();
   const watch = new PoolWatch(pool, 'p');
   const early = watch.sight(1);
+  await expect.poll(pool.count).toBe(1);
   const late = [watch.sight(5), watch.sight(6)];
   await pool.answer(3);
   expect((await early).index).toBe(3);
@@ -57,7 +58,8 @@ test('room that was given back after a read began is not taken to be in it', asy
 
 test('a snapshot older than a commit that was answered is an error: the client promises that it cannot be', async () => {
   const pool = reads();
-  const asked = new PoolWatch(pool, 'p').sight(4);
+  const message = 'the snapshot of pool p is of index 3, every commit up to 4 was asked for';
+  const refused = expect(new PoolWatch(pool, 'p').sight(4)).rejects.toThrow(message);
   await pool.answer(3);
-  await expect(asked).rejects.toThrow('the snapshot of pool p is of index 3, every commit up to 4 was asked for');
+  await refused;
 });

@@ -91,7 +91,7 @@ export class StateStack extends Stack {
         'It is where unusable messages end, as a dead-letter queue is: people read it, nothing receives from it again and again.',
     });
     new CfnOutput(this, 'PlanQueueUrl', { description: QUEUE_ENV.plans, value: plans.queueUrl });
-    new CfnOutput(this, 'PlanDeadLetterQueueUrl', { description: 'Plans that were given up', value: dead.queueUrl });
+    new CfnOutput(this, 'PlanDeadLetterQueueUrl', { description: QUEUE_ENV.plansDead, value: dead.queueUrl });
     new CfnOutput(this, 'QuarantineQueueUrl', { description: QUEUE_ENV.quarantine, value: quarantine.queueUrl });
   }
 

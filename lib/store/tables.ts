@@ -26,6 +26,9 @@ export interface TableDefinition {
   readonly env: string;
 }
 
+/** The index of tasks by the node that they are on. */
+export const BY_NODE_INDEX = 'by-node';
+
 export const TABLES: { readonly [name in TableName]: TableDefinition } = {
   nodes: { id: 'Nodes', partitionKey: 'poolShard', sortKey: 'nodeId', indexes: [], env: 'BERTH_TABLE_NODES' },
   tasks: {
@@ -33,7 +36,7 @@ export const TABLES: { readonly [name in TableName]: TableDefinition } = {
     partitionKey: 'slotKey',
     sortKey: 'taskId',
     indexes: [
-      { name: 'by-node', partitionKey: 'poolNode', sortKey: 'taskId', projection: 'keys-only' },
+      { name: BY_NODE_INDEX, partitionKey: 'poolNode', sortKey: 'taskId', projection: 'keys-only' },
       { name: 'by-service', partitionKey: 'serviceId', sortKey: 'taskId', projection: 'keys-only' },
     ],
     stream: 'new-and-old-images',
@@ -56,8 +59,48 @@ export const TABLES: { readonly [name in TableName]: TableDefinition } = {
 /** Physical names of the tables, as a function finds them in its environment. */
 export type TableNames = { readonly [name in TableName]: string };
 
+export type QueueName = 'plans' | 'plansDead' | 'quarantine';
+
+/** Logical id and suffix of the physical name of each queue. Never change one: the queue would be replaced. */
+export const QUEUE_IDS: { readonly [name in QueueName]: { readonly logicalId: string; readonly suffix: string } } = {
+  plans: { logicalId: 'PlanQueue', suffix: 'plans.fifo' },
+  plansDead: { logicalId: 'PlanDeadLetterQueue', suffix: 'plans-dead.fifo' },
+  quarantine: { logicalId: 'QuarantineQueue', suffix: 'quarantine' },
+};
+
 /** Environment variables with the URLs of the queues. */
-export const QUEUE_ENV = { plans: 'BERTH_QUEUE_PLANS', quarantine: 'BERTH_QUEUE_QUARANTINE' } as const;
+export const QUEUE_ENV = {
+  plans: 'BERTH_QUEUE_PLANS',
+  plansDead: 'BERTH_QUEUE_PLANS_DEAD',
+  quarantine: 'BERTH_QUEUE_QUARANTINE',
+} as const satisfies { readonly [name in QueueName]: string };
+
+/** Begins the name of everything, unless told otherwise. */
+export const DEFAULT_PREFIX = 'Berth';
+
+/**
+ * What two Berths in one account and region are told apart by. CloudFormation wants a letter first and letters, digits
+ * and hyphens after it in the name of a stack; 32 characters leave room for the suffix in the shortest of the names
+ * (80 characters, of a queue).
+ */
+const PREFIX_PATTERN = /^[A-Za-z][A-Za-z0-9-]{0,31}$/;
+
+export const PREFIX_EXPECTED = 'a letter and then up to 31 letters, digits or hyphens';
+
+/** Whether `prefix` can begin the name of a stack, a table and a queue. */
+export function isPrefix(prefix: unknown): prefix is string {
+  return typeof prefix === 'string' && PREFIX_PATTERN.test(prefix);
+}
+
+/** Physical name of a table: `Berth-Nodes`. */
+export function tablePhysicalName(prefix: string, table: TableName): string {
+  return `${prefix}-${TABLES[table].id}`;
+}
+
+/** Physical name of a queue: `Berth-plans.fifo`. SQS wants `.fifo` at the end of a FIFO queue's name. */
+export function queuePhysicalName(prefix: string, queue: QueueName): string {
+  return `${prefix}-${QUEUE_IDS[queue].suffix}`;
+}
 
 /** Environment variable with the name of the event bus. */
 export const EVENT_BUS_ENV = 'BERTH_EVENT_BUS';

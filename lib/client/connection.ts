@@ -11,6 +11,14 @@ export interface Connection {
   readonly sqs: SQSClient;
   readonly tables: Pick<TableNames, 'nodes' | 'tasks' | 'plans' | 'pools'>;
   readonly planQueueUrl: string;
+  /** Of the queues and tables that operators alone need; throw with the variable's name if the environment lacks it. */
+  readonly rejectionsTable: () => string;
+  readonly queueUrl: (queue: 'plansDead' | 'quarantine') => string;
+  /**
+   * Seconds for which an operator's look into a queue waits for more messages: a poll that does not wait asks a part of
+   * SQS's servers and may find nothing where there is something.
+   */
+  readonly pollSeconds: number;
   readonly clock: Clock;
   /** Shards of the pools that were read. They never change. */
   readonly shards: Map<PoolName, number>;
@@ -20,7 +28,8 @@ export interface ConnectOptions {
   /**
    * Where Berth is: `BERTH_TABLE_NODES`, `BERTH_TABLE_TASKS`, `BERTH_TABLE_PLANS`, `BERTH_TABLE_POOLS`, `BERTH_QUEUE_PLANS`
    * (the outputs of the state stack; the local engine prints them), and `AWS_REGION`, credentials and endpoints as
-   * the AWS SDK takes them. Default: the environment of the process.
+   * the AWS SDK takes them. Operators also need `BERTH_TABLE_REJECTIONS`, `BERTH_QUEUE_QUARANTINE` and
+   * `BERTH_QUEUE_PLANS_DEAD`. Default: the environment of the process.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default: the system's clock. */
@@ -48,6 +57,9 @@ export function openConnection({ env = process.env, clock = systemClock }: Conne
     sqs: new SQSClient({ ...config(env.AWS_ENDPOINT_URL_SQS ?? env.AWS_ENDPOINT_URL), maxAttempts: 8 }),
     tables: tableNamesFromEnv(env, ['nodes', 'tasks', 'plans', 'pools']),
     planQueueUrl: requiredEnv(env, QUEUE_ENV.plans),
+    rejectionsTable: () => tableNamesFromEnv(env, ['rejections']).rejections,
+    queueUrl: (queue) => requiredEnv(env, QUEUE_ENV[queue]),
+    pollSeconds: 1,
     clock,
     shards: new Map(),
   };

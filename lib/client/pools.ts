@@ -1,8 +1,16 @@
-import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, ScanCommand, type ScanCommandOutput, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { PoolName } from '../ids.ts';
-import { type Pool, type PoolSpec, type PoolSpecInput, poolSpecSchema } from '../nodes/pool.ts';
-import { parsed } from '../schema.ts';
-import { marshall, unmarshall } from '../store/dynamo.ts';
+import {
+  type Pool,
+  type PoolSettingsInput,
+  type PoolSpec,
+  type PoolSpecInput,
+  poolSettingsSchema,
+  poolSpecSchema,
+  type TrackerSettings,
+} from '../nodes/pool.ts';
+import { InvalidInputError, parsed, problemsOf } from '../schema.ts';
+import { type Item, marshall, unmarshall } from '../store/dynamo.ts';
 import { poolFromItem } from '../store/records.ts';
 import type { Connection } from './connection.ts';
 import { retrying } from './retrying.ts';
@@ -24,14 +32,38 @@ export class PoolShardsError extends Error {
 }
 
 /** The pool as it is now, by a consistent read. Throws PoolNotFoundError. */
-export async function readPool({ dynamo, tables, shards }: Connection, name: PoolName): Promise<Pool> {
-  const { Item } = await retrying(() =>
-    dynamo.send(new GetItemCommand({ TableName: tables.pools, Key: marshall({ pool: name }), ConsistentRead: true })),
-  );
-  if (!Item) throw new PoolNotFoundError(name);
-  const pool = poolFromItem(unmarshall(Item));
-  shards.set(name, pool.shards);
+export async function readPool(connection: Connection, name: PoolName): Promise<Pool> {
+  const item = await retrying(() => getPool(connection, name));
+  if (!item) throw new PoolNotFoundError(name);
+  const pool = poolFromItem(item);
+  connection.shards.set(name, pool.shards);
   return pool;
+}
+
+async function getPool({ dynamo, tables }: Connection, name: PoolName): Promise<Item | undefined> {
+  const command = new GetItemCommand({ TableName: tables.pools, Key: marshall({ pool: name }), ConsistentRead: true });
+  const { Item } = await dynamo.send(command);
+  return Item && unmarshall(Item);
+}
+
+/** Every pool, by name. */
+export async function readPools({ dynamo, tables }: Connection): Promise<Pool[]> {
+  const pools: Pool[] = [];
+  let start: ScanCommandOutput['LastEvaluatedKey'];
+  do {
+    const page: ScanCommandOutput = await retrying(() =>
+      dynamo.send(
+        new ScanCommand({
+          TableName: tables.pools,
+          ConsistentRead: true,
+          ...(start ? { ExclusiveStartKey: start } : {}),
+        }),
+      ),
+    );
+    for (const item of page.Items ?? []) pools.push(poolFromItem(unmarshall(item)));
+    start = page.LastEvaluatedKey;
+  } while (start);
+  return pools.sort((a, b) => (a.pool < b.pool ? -1 : 1));
 }
 
 /** How many shards a pool has: read once, since it never changes. Throws PoolNotFoundError. */
@@ -61,4 +93,52 @@ export async function registerPool({ dynamo, tables }: Connection, input: PoolSp
     );
   }
   return pool;
+}
+
+/** Settings to be changed; one that is not named stays as it is, null makes it what it is by default. */
+export interface PoolChange {
+  readonly stopRelease?: PoolSettingsInput['stopRelease'] | null;
+  readonly ineligibleForSeconds?: number | null;
+  readonly tracker?: { readonly [name in keyof TrackerSettings]?: TrackerSettings[name] | null };
+}
+
+/**
+ * Changes settings of a pool that exists. Safe beside somebody who changes other settings at the same time. Its index
+ * moves, so that the applier sees the change with its next batch. Throws InvalidInputError, PoolNotFoundError.
+ */
+export async function changePool(connection: Connection, name: PoolName, change: PoolChange): Promise<Pool> {
+  const { dynamo, tables } = connection;
+  const outcome = await retrying(async () => {
+    const before = await getPool(connection, name);
+    if (!before) return undefined;
+    const input = changedSettings(before.settings, change);
+    const settings = poolSettingsSchema.safeParse(input);
+    if (!settings.success) return problemsOf(settings.error, input);
+    const { Attributes } = await dynamo.send(
+      new UpdateItemCommand({
+        TableName: tables.pools,
+        Key: marshall({ pool: name }),
+        UpdateExpression: 'SET #settings = :settings ADD #index :one',
+        ConditionExpression: '#settings = :before',
+        ExpressionAttributeNames: { '#index': 'index', '#settings': 'settings' },
+        ExpressionAttributeValues: marshall({ ':settings': settings.data, ':before': before.settings, ':one': 1 }),
+        ReturnValues: 'ALL_NEW',
+      }),
+    );
+    return poolFromItem(unmarshall(Attributes ?? {}));
+  });
+  if (!outcome) throw new PoolNotFoundError(name);
+  if ('pool' in outcome) return outcome;
+  throw new InvalidInputError('the settings', outcome);
+}
+
+/** `before` with what `change` names; what it sets to null is left out, so that the schema fills its default in. */
+function changedSettings(before: PoolSettingsInput, { tracker, ...rest }: PoolChange): Record<string, unknown> {
+  const merged = (old: object, changes: object) =>
+    Object.fromEntries(Object.entries({ ...old, ...withoutUndefined(changes) }).filter(([, value]) => value !== null));
+  return { ...merged(before, rest), tracker: merged(before.tracker ?? {}, tracker ?? {}) };
+}
+
+function withoutUndefined(changes: object): object {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }

@@ -69,7 +69,10 @@ async function registerGroup(connection: Connection, pool: Pool, specs: readonly
   await retrying(async () => {
     const now = connection.clock();
     const writes = specs.flatMap((spec) => {
-      const image = accountOf(spec, accounts.get(spec.nodeId));
+      const before = accounts.get(spec.nodeId);
+      const known = accountOf(spec, before);
+      // A node that was removed and is registered again must not pass for what it was: revisions begin with the time.
+      const image = before ? known : { ...known, profile: now };
       return [
         accountWrite(tables.nodes, accountKey(pool.pool, pool.shards, spec.nodeId), { kind: 'known', image }),
         profileWrite(tables.nodes, pool, spec, image.profile, now),

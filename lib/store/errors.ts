@@ -1,5 +1,5 @@
 /**
- * The database's errors as four of ours, told apart by what the caller must do: try again later, look again, park the
+ * The errors of the database and of the queues as four of ours, told apart by what the caller must do: try again later, look again, park the
  * message, or stop, since the code is wrong. An error that is not in these tables is a bug, never an answer.
  */
 
@@ -42,6 +42,9 @@ const EXCEPTIONS: Readonly<Record<string, Kind>> = {
   ProvisionedThroughputExceededException: 'retry',
   ThrottlingException: 'retry',
   RequestLimitExceeded: 'retry',
+  // SQS: too many requests of one queue, or of the key that its messages are encrypted with.
+  RequestThrottled: 'retry',
+  KmsThrottled: 'retry',
   LimitExceededException: 'retry',
   InternalServerError: 'retry',
   InternalFailure: 'retry',

@@ -1,0 +1,74 @@
+import { QueryCommand, type QueryCommandOutput, ScanCommand, type ScanCommandOutput } from '@aws-sdk/client-dynamodb';
+import type { NodeId, PoolName, TaskId } from '../ids.ts';
+import { marshall, unmarshall } from '../store/dynamo.ts';
+import { poolNodeKey } from '../store/keys.ts';
+import { taskFromItem } from '../store/records.ts';
+import { BY_NODE_INDEX } from '../store/tables.ts';
+import type { SlotKey, Task } from '../tasks/task.ts';
+import { batchGet } from './batch-get.ts';
+import type { Connection } from './connection.ts';
+import { retrying } from './retrying.ts';
+
+/** Where a task is found in the table. */
+export interface StoredTaskKey {
+  readonly slotKey: SlotKey;
+  readonly taskId: TaskId;
+}
+
+/** Tasks of one page: a node may have had any number. */
+const PAGE = 500;
+
+/**
+ * Tasks that are or were on a node, a page of the by-node index at a time, each as a consistent read shows it. The index
+ * itself lags behind the table, mostly by less than a second: a task that was placed just now may be missing.
+ */
+export async function* tasksOfNode(connection: Connection, pool: PoolName, node: NodeId): AsyncGenerator<Task[]> {
+  const { dynamo, tables } = connection;
+  let start: QueryCommandOutput['LastEvaluatedKey'];
+  do {
+    const page: QueryCommandOutput = await retrying(() =>
+      dynamo.send(
+        new QueryCommand({
+          TableName: tables.tasks,
+          IndexName: BY_NODE_INDEX,
+          KeyConditionExpression: '#poolNode = :poolNode',
+          ExpressionAttributeNames: { '#poolNode': 'poolNode' },
+          ExpressionAttributeValues: marshall({ ':poolNode': poolNodeKey(pool, node) }),
+          Limit: PAGE,
+          ...(start ? { ExclusiveStartKey: start } : {}),
+        }),
+      ),
+    );
+    const keys = (page.Items ?? []).map((item) => unmarshall(item) as unknown as StoredTaskKey);
+    yield await readTasks(connection, keys);
+    start = page.LastEvaluatedKey;
+  } while (start);
+}
+
+/** Those of `keys` that are there, by consistent reads. */
+export async function readTasks(connection: Connection, keys: readonly StoredTaskKey[]): Promise<Task[]> {
+  const own = keys.map(({ slotKey, taskId }) => ({ slotKey, taskId }));
+  return (await batchGet(connection, connection.tables.tasks, own)).map(taskFromItem);
+}
+
+/** Every task of a pool, or of one node of it, in no order, by a consistent read of the whole table. */
+export async function* scanTasks({ dynamo, tables }: Connection, pool: PoolName, node?: NodeId): AsyncGenerator<Task> {
+  const [name, value] = node === undefined ? ['pool', pool] : ['poolNode', poolNodeKey(pool, node)];
+  let start: ScanCommandOutput['LastEvaluatedKey'];
+  do {
+    const page: ScanCommandOutput = await retrying(() =>
+      dynamo.send(
+        new ScanCommand({
+          TableName: tables.tasks,
+          FilterExpression: '#name = :value',
+          ExpressionAttributeNames: { '#name': name },
+          ExpressionAttributeValues: marshall({ ':value': value }),
+          ConsistentRead: true,
+          ...(start ? { ExclusiveStartKey: start } : {}),
+        }),
+      ),
+    );
+    for (const item of page.Items ?? []) yield taskFromItem(unmarshall(item));
+    start = page.LastEvaluatedKey;
+  } while (start);
+}

@@ -1,14 +1,13 @@
 import type { NodeId, PlanId, PoolName, TaskId } from '../ids.ts';
 import { type Account, type Exchange, type Holding, isSchedulable } from '../nodes/account.ts';
 import type { Demand } from '../nodes/blind.ts';
-import { claimsOf, claimsWithout } from '../nodes/claims.ts';
 import { misfitOf } from '../nodes/fit.ts';
 import type { StopRelease } from '../nodes/pool.ts';
-import { amountOf } from '../nodes/resources.ts';
 import { holdingOf } from '../tasks/holding.ts';
 import { isTerminal, laterDesired } from '../tasks/states.ts';
 import { isLive, type SlotKey, slotKeyOf, type Task } from '../tasks/task.ts';
 import type { EpochMs } from '../time.ts';
+import { differenceOf } from './in-place.ts';
 import type { Placement, Plan, Preemption, Stop } from './plan.ts';
 
 /** What a plan wants of one node: the unit of decision. All of it is committed, or nothing. */
@@ -19,8 +18,13 @@ export interface NodePart {
   readonly preemptions: readonly Preemption[];
 }
 
+const partsCache = new WeakMap<Plan, readonly NodePart[]>();
+
 /** The parts of a plan, in the order of their node ids, so that the same plan is decided the same way everywhere. */
-export function partsOf(plan: Plan): NodePart[] {
+export function partsOf(plan: Plan): readonly NodePart[] {
+  // A plan of several transactions is decided on hundreds of times.
+  const known = partsCache.get(plan);
+  if (known) return known;
   const parts = new Map<NodeId, { placements: Placement[]; stops: Stop[]; preemptions: Preemption[] }>();
   const partOf = (node: NodeId) => {
     const part = parts.get(node) ?? { placements: [], stops: [], preemptions: [] };
@@ -30,7 +34,11 @@ export function partsOf(plan: Plan): NodePart[] {
   for (const placement of plan.placements) partOf(placement.nodeId).placements.push(placement);
   for (const stop of plan.stops) partOf(stop.nodeId).stops.push(stop);
   for (const preemption of plan.preemptions) partOf(preemption.nodeId).preemptions.push(preemption);
-  return [...parts].map(([nodeId, part]) => ({ nodeId, ...part })).sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1));
+  const sorted = [...parts]
+    .map(([nodeId, part]) => ({ nodeId, ...part }))
+    .sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1));
+  partsCache.set(plan, sorted);
+  return sorted;
 }
 
 /** Names one task among all: its slot and its id. */
@@ -227,7 +235,7 @@ function placementsOf(part: NodePart, context: PartContext) {
       allInPlace = false;
       takes.push(holdingOf(placement));
       tasks.push(newTask(placement, context));
-    } else if (known.pool === context.pool && known.nodeId === part.nodeId && isLive(known)) {
+    } else if (isUpdatedBy(part, known, context)) {
       const change = differenceOf(known, placement);
       gives.push(change.gives);
       takes.push(change.takes);
@@ -239,32 +247,16 @@ function placementsOf(part: NodePart, context: PartContext) {
   return { gives, takes, tasks, unread, conflict, allInPlace };
 }
 
+/** Whether a placement in `part` of a task that is there updates it in place: it lives, and on that node. */
+export function isUpdatedBy({ nodeId }: NodePart, task: Task, { pool }: { readonly pool: PoolName }): boolean {
+  return task.pool === pool && task.nodeId === nodeId && isLive(task);
+}
+
 function conflictOf(task: Task, node: NodeId, pool: PoolName): string {
   if (task.pool !== pool) return `task ${task.taskId} exists already in pool ${task.pool}`;
   if (task.nodeId !== node)
     return `task ${task.taskId} lives on node ${task.nodeId}; a task never moves, place a new one`;
   return `task ${task.taskId} is ${isTerminal(task.state) ? task.state : 'stopped'}; a task is never run again, place a new one`;
-}
-
-/** What an update in place gives back and takes: the differences, so that a node that holds too much may still be left as it is. */
-function differenceOf(before: Task, after: Placement): { gives: Holding; takes: Holding } {
-  const less: Record<string, number> = {};
-  const more: Record<string, number> = {};
-  for (const name of new Set([...Object.keys(before.resources), ...Object.keys(after.resources)])) {
-    const change = amountOf(after.resources, name) - amountOf(before.resources, name);
-    if (change < 0) less[name] = -change;
-    if (change > 0) more[name] = change;
-  }
-  const [held, asked] = [claimsOf(before), claimsOf(after)];
-  // What is given up of a thing is given up whole and what stays of it taken anew: of two claims on one port, the one that
-  // ignores collisions goes on holding it when the other is gone.
-  const givenUp = new Set(claimsWithout(held, asked).map(({ key }) => key));
-  const added = new Set(claimsWithout(asked, held));
-  const { taskId } = after;
-  return {
-    gives: { taskId, resources: less, claims: held.filter(({ key }) => givenUp.has(key)) },
-    takes: { taskId, resources: more, claims: asked.filter((claim) => givenUp.has(claim.key) || added.has(claim)) },
-  };
 }
 
 function newTask(placement: Placement, { plan, pool, now }: PartContext): Task {

@@ -17,7 +17,8 @@ import {
 } from './ledger.ts';
 import type { Plan } from './plan.ts';
 import type { PlanResult } from './result.ts';
-import { isStaged, nextStep } from './staged.ts';
+import { nextStep } from './staged.ts';
+import { isStaged } from './transaction.ts';
 
 /** One plan of a group, decided. */
 export interface Decided {

@@ -5,22 +5,13 @@ import { countRefusals, type Scored } from './count-refusals.ts';
 import { type NodePart, partsOf } from './decide-part.ts';
 import { decideInto, decideOn, rejectionOf, resultOf, statusOf, withEffect } from './decide-plan.ts';
 import type { Delivery } from './delivery.ts';
-import { alsoNeeds, type Facts, isNeedy, type Needs } from './facts.ts';
-import {
-  bytesOf,
-  type Commit,
-  commitOf,
-  copyOf,
-  countWrites,
-  type Ledger,
-  MAX_COMMIT_BYTES,
-  newLedger,
-  POOL_ACTIONS,
-} from './ledger.ts';
+import { alsoNeeds, type Facts, isNeedy, type Needs, noNeeds } from './facts.ts';
+import { type Commit, commitOf, copyOf, type Ledger, newLedger } from './ledger.ts';
 import type { Plan } from './plan.ts';
 import { addTallies, NO_TALLY, type Progress, type Tally } from './progress.ts';
 import type { PlanResult } from './result.ts';
 import { carryOut, giveBack, needsOfAll, type Order, ordersOf, reserve, type StepOutcome } from './steps.ts';
+import { fits, OWN_ACTIONS, REFUSAL_ACTIONS, type Run } from './transaction.ts';
 
 /** One transaction of a plan that takes several. */
 export type Staged =
@@ -33,22 +24,6 @@ export type Staged =
       readonly marked: readonly Scored[];
       readonly withheld: readonly Scored[];
     };
-
-/** Actions that every transaction of a plan takes: the pool's and the plan's record. */
-const OWN_ACTIONS = POOL_ACTIONS + 1;
-/** Actions that counting one refusal may take: the window, and if it marks, the account and the node's events. */
-const REFUSAL_ACTIONS = 3;
-
-/** Actions of a transaction that `plan` may take, everything refused and marked. */
-export function actionsOf(plan: Plan): number {
-  const entries = [...plan.placements, ...plan.stops, ...plan.preemptions];
-  return OWN_ACTIONS + entries.length + REFUSAL_ACTIONS * new Set(entries.map(({ nodeId }) => nodeId)).size;
-}
-
-/** Whether `plan` may take more than one transaction. */
-export function isStaged(plan: Plan, allowance: number = PLATFORM.transactionActions): boolean {
-  return actionsOf(plan) > allowance;
-}
 
 /**
  * The next transaction of a plan past one: node by node, each whole. Nodes that fit a transaction are committed as many as
@@ -75,6 +50,7 @@ export function nextStep(
     now,
     room: allowance - OWN_ACTIONS,
     ledger: newLedger(),
+    allRead: false,
     marked: [],
     withheld: [],
   };
@@ -97,21 +73,6 @@ export function nextStep(
     progress = turn.progress;
     if (turn.kind === 'full') return commitStep(run, stored, progress, undefined);
   }
-}
-
-/** What one transaction is made of while it is put together. */
-interface Run {
-  readonly delivery: Delivery;
-  readonly plan: Plan;
-  readonly parts: readonly NodePart[];
-  readonly facts: Facts;
-  readonly pool: Pool;
-  readonly now: EpochMs;
-  /** Actions that it may hold besides the plan's own. */
-  readonly room: number;
-  ledger: Ledger;
-  readonly marked: Scored[];
-  readonly withheld: Scored[];
 }
 
 type Turn =
@@ -148,11 +109,6 @@ function commitStep(
   return { kind: 'step', commit, result, marked, withheld };
 }
 
-/** Whether `ledger` fits the transaction, with `more` actions to come. */
-function fits(run: Run, ledger: Ledger, more = 0): boolean {
-  return countWrites(ledger) + more <= run.room && bytesOf(ledger) <= MAX_COMMIT_BYTES;
-}
-
 /** Decides about the part at `from`; of an all-at-once plan without entering it, until all of them are known to fit. */
 function decide(run: Run, progress: Progress): Turn {
   const { plan, parts, facts, pool, now } = run;
@@ -167,19 +123,23 @@ function decide(run: Run, progress: Progress): Turn {
     };
   }
   const orders = ordersOf([part]);
-  const apart = plan.allAtOnce || orders.length + 1 + REFUSAL_ACTIONS > run.room;
+  const tasks = part.stops.length + part.preemptions.length + part.placements.length;
+  const apart = plan.allAtOnce || tasks + 1 + REFUSAL_ACTIONS > run.room;
   if (!apart) {
     const trial = copyOf(run.ledger);
     const outcome = decideInto(part, plan, trial, facts, pool, now);
-    if (outcome.kind === 'needs') return outcome;
+    if (outcome.kind === 'needs') return { kind: 'needs', needs: needsAhead(run, progress) };
     if (outcome.kind === 'rejected') return refuse(run, progress, next, part, outcome);
     if (!fits(run, trial)) return { kind: 'full', progress };
     run.ledger = trial;
     return { kind: 'on', progress: { ...next, tally: withEffect(progress.tally, outcome.effect) } };
   }
   // What is reserved in steps is decided on what was read, all of it, before the first step.
-  const needs = needsOfAll(plan.allAtOnce ? ordersOf(parts.slice(progress.from)) : orders, run.ledger, facts, now);
-  if (isNeedy(needs)) return { kind: 'needs', needs };
+  if (!run.allRead) {
+    const needs = needsOfAll(plan.allAtOnce ? ordersOf(parts.slice(progress.from)) : orders, run.ledger, facts, now);
+    if (isNeedy(needs)) return { kind: 'needs', needs };
+    run.allRead = plan.allAtOnce;
+  }
   const outcome = decideOn(part, plan, run.ledger, facts, pool, now);
   if (outcome.kind === 'needs') throw new Error(`part ${part.nodeId} of plan ${plan.planId} needs what was read`);
   if (outcome.kind === 'rejected') {
@@ -188,6 +148,16 @@ function decide(run: Run, progress: Progress): Turn {
   if (plan.allAtOnce) return { kind: 'on', progress: next };
   const reserving: Progress = { ...progress, phase: 'reserving', to: progress.from + 1, step: 0, pending: NO_TALLY };
   return { kind: 'on', progress: reserving };
+}
+
+/** What the parts from `progress.from` on need, so that one batch of reads serves many nodes that refuse. */
+function needsAhead({ plan, parts, ledger, facts, pool, now }: Run, { from }: Progress): Needs {
+  const needs = noNeeds();
+  for (const part of parts.slice(from, from + AHEAD)) {
+    const outcome = decideInto(part, plan, copyOf(ledger), facts, pool, now);
+    if (outcome.kind === 'needs') alsoNeeds(needs, outcome.needs);
+  }
+  return needs;
 }
 
 function refuse(
@@ -238,7 +208,7 @@ function takeOrders(
   return { progress: current, stop: 'none' };
 }
 
-/** Orders for which is read ahead. */
+/** Orders, or parts, for which is read ahead. */
 const AHEAD = PLATFORM.batchGetKeys / 2;
 
 function reserveOrders(run: Run, progress: Progress): Turn {

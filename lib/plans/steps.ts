@@ -4,10 +4,10 @@ import { holdingOf } from '../tasks/holding.ts';
 import { isTerminal, laterDesired } from '../tasks/states.ts';
 import type { Task } from '../tasks/task.ts';
 import type { EpochMs } from '../time.ts';
-import type { PartEffect } from './decide-part.ts';
-import { type NodePart, taskKeyOf } from './decide-part.ts';
+import { isUpdatedBy, type NodePart, type PartEffect, taskKeyOf } from './decide-part.ts';
 import { decideOn } from './decide-plan.ts';
 import { alsoNeeds, type Facts, type Needs, noNeeds } from './facts.ts';
+import { differenceOf, leftOf } from './in-place.ts';
 import { accountAfter, enterAccount, enterTask, type Ledger, taskAfter } from './ledger.ts';
 import type { Placement, Plan, Preemption, Stop } from './plan.ts';
 
@@ -17,17 +17,22 @@ import type { Placement, Plan, Preemption, Stop } from './plan.ts';
  * is carried out, or given back. A reserved task is `pending` if it is new, so that no agent takes it; one that was there
  * carries in `undo` what it was.
  */
-export interface Order {
-  readonly part: NodePart;
-  readonly kind: 'stop' | 'preemption' | 'placement';
-  readonly order: Stop | Preemption | Placement;
-}
+export type Order =
+  | { readonly part: NodePart; readonly kind: 'stop'; readonly order: Stop }
+  | { readonly part: NodePart; readonly kind: 'preemption'; readonly order: Preemption }
+  /** What a placement that updates a task in place gives back, before any placement takes something. */
+  | { readonly part: NodePart; readonly kind: 'yield'; readonly order: Placement }
+  | { readonly part: NodePart; readonly kind: 'placement'; readonly order: Placement };
 
-/** The orders of parts, in the order in which they are reserved: of each node what gives back before what takes. */
+/**
+ * The orders of parts, in the order in which they are reserved: of each node everything that gives back before everything
+ * that takes, so that together they fit exactly if the part as a whole does.
+ */
 export function ordersOf(parts: readonly NodePart[]): Order[] {
   return parts.flatMap((part) => [
     ...part.stops.map((order): Order => ({ part, kind: 'stop', order })),
     ...part.preemptions.map((order): Order => ({ part, kind: 'preemption', order })),
+    ...part.placements.map((order): Order => ({ part, kind: 'yield', order })),
     ...part.placements.map((order): Order => ({ part, kind: 'placement', order })),
   ]);
 }
@@ -51,21 +56,23 @@ export function reserve(
 ): StepOutcome {
   const needs = needsOf(part, order, ledger, facts, now);
   if (needs) return needs;
+  if (kind === 'yield') {
+    yieldSome(part, order, plan, ledger, facts, pool, now);
+    return DONE;
+  }
   const alone: NodePart = {
     nodeId: part.nodeId,
-    stops: kind === 'stop' ? [order as Stop] : [],
-    preemptions: kind === 'preemption' ? [order as Preemption] : [],
-    placements: kind === 'placement' ? [order as Placement] : [],
+    stops: kind === 'stop' ? [order] : [],
+    preemptions: kind === 'preemption' ? [order] : [],
+    placements: kind === 'placement' ? [order] : [],
   };
   const outcome = decideOn(alone, plan, ledger, facts, pool, now);
   if (outcome.kind === 'rejected') return { kind: 'refused' };
   if (outcome.kind === 'needs')
     return { kind: 'needs', needs: alsoTasks(outcome.tasks, outcome.account ? part : undefined) };
   const { effect } = outcome;
-  const account = accountAfter(part.nodeId, ledger, facts, now);
-  const moves = effect.exchange.gives.length + effect.exchange.takes.length > 0;
-  if (moves && account !== undefined && account !== 'missing')
-    enterAccount(exchanged(account, effect.exchange), ledger, facts, pool);
+  if (effect.exchange.gives.length + effect.exchange.takes.length > 0)
+    moveIn(part, effect.exchange, ledger, facts, pool, now);
   for (const image of effect.tasks) {
     const key = taskKeyOf(image);
     const before = taskAfter(key, ledger, facts);
@@ -75,8 +82,41 @@ export function reserve(
   return { kind: 'done', effect };
 }
 
+function yieldSome(
+  part: NodePart,
+  order: Placement,
+  plan: Plan,
+  ledger: Ledger,
+  facts: Facts,
+  pool: Pool,
+  now: EpochMs,
+): void {
+  const key = taskKeyOf(order);
+  const task = taskAfter(key, ledger, facts);
+  if (task === undefined || task === 'missing' || !isUpdatedBy(part, task, pool)) return;
+  const { gives } = differenceOf(task, order);
+  if (gives.claims.length === 0 && Object.keys(gives.resources).length === 0) return;
+  moveIn(part, { gives: [gives], takes: [] }, ledger, facts, pool, now);
+  const image = { ...task, ...leftOf(task, order), lastPlanId: plan.planId };
+  enterTask(key, heldBack(image, task), ledger, facts);
+}
+
+function moveIn(
+  { nodeId }: NodePart,
+  exchange: Exchange,
+  ledger: Ledger,
+  facts: Facts,
+  pool: Pool,
+  now: EpochMs,
+): void {
+  const account = accountAfter(nodeId, ledger, facts, now);
+  if (account !== undefined && account !== 'missing') enterAccount(exchanged(account, exchange), ledger, facts, pool);
+}
+
 /** Carries out a reserved order: its account was written when it was reserved. */
-export function carryOut({ order }: Order, plan: Plan, ledger: Ledger, facts: Facts, now: EpochMs): StepOutcome {
+export function carryOut({ kind, order }: Order, plan: Plan, ledger: Ledger, facts: Facts, now: EpochMs): StepOutcome {
+  // Its placement comes after it.
+  if (kind === 'yield') return DONE;
   const key = taskKeyOf(order);
   const task = taskAfter(key, ledger, facts);
   if (task === undefined) return { kind: 'needs', needs: alsoTasks([key]) };
@@ -98,7 +138,7 @@ export function carryOut({ order }: Order, plan: Plan, ledger: Ledger, facts: Fa
 
 /** Gives a reserved order back: everything is as it was before, unless the task has ended meanwhile. */
 export function giveBack(
-  { part, order }: Order,
+  { part, kind, order }: Order,
   plan: Plan,
   ledger: Ledger,
   facts: Facts,
@@ -110,26 +150,36 @@ export function giveBack(
   const key = taskKeyOf(order);
   const task = taskAfter(key, ledger, facts);
   if (task === undefined || task === 'missing' || task.lastPlanId !== plan.planId) return DONE;
+  const move = (exchange: Exchange) => moveIn(part, exchange, ledger, facts, pool, now);
   if (task.state === 'pending') {
+    // A new one has yielded nothing: it goes with its placement.
+    if (kind === 'yield') return DONE;
     enterTask(key, undefined, ledger, facts);
     move({ gives: [holdingOf(task)], takes: [] });
   } else if (task.undo) {
     const { undo, ...rest } = task;
     if (isTerminal(task.state)) {
       enterTask(key, rest, ledger, facts);
+      return DONE;
+    }
+    const { preemptedBy: _given, ...before } = rest;
+    const restored: Task = { ...before, ...undo };
+    if (kind === 'placement') {
+      // As far as it had yielded: what it yielded may be another's, who has to give it back first.
+      const yielded: Task = { ...task, ...leftOf(restored, order) };
+      const { gives, takes } = differenceOf(task, yielded);
+      enterTask(key, yielded, ledger, facts);
+      move({ gives: [gives], takes: [takes] });
+    } else if (kind === 'yield') {
+      const { takes } = differenceOf(task, restored);
+      enterTask(key, restored, ledger, facts);
+      move({ gives: [], takes: [takes] });
     } else {
-      const { preemptedBy: _given, ...before } = rest;
-      const restored: Task = { ...before, ...undo };
       enterTask(key, restored, ledger, facts);
       move({ gives: task.released ? [] : [holdingOf(task)], takes: restored.released ? [] : [holdingOf(restored)] });
     }
   }
   return DONE;
-
-  function move(exchange: Exchange): void {
-    const account = accountAfter(part.nodeId, ledger, facts, now);
-    if (account !== undefined && account !== 'missing') enterAccount(exchanged(account, exchange), ledger, facts, pool);
-  }
 }
 
 /** Steps go by what was read: a condition that fails in the middle of a node could not be told from one that fails at its start. */
@@ -183,5 +233,8 @@ function heldBack(image: Task, before: Task): Task {
     lastPlanId,
     ...(preemptedBy === undefined ? {} : { preemptedBy }),
   };
-  return { ...image, desiredState: before.desiredState, desiredAt: before.desiredAt, undo };
+  const { desiredState, desiredAt } = before;
+  // What it was before it yielded something to the same plan is what it is to be again.
+  const first = before.lastPlanId === image.lastPlanId ? (before.undo ?? undo) : undo;
+  return { ...image, desiredState, desiredAt, undo: first };
 }

@@ -193,6 +193,18 @@ describe('an invocation fails', () => {
     expect(runner.statistics.coldStarts).toBe(2);
   });
 
+  test('when its time is over before its answer is taken, although there is one', async () => {
+    const source = 'export const handler = () => new Promise((resolve) => setTimeout(resolve, 50));';
+    const runner = functionOf(source, { timeoutMs: 100 });
+    await runner.warm();
+    const invocation = runner.invoke({});
+    await new Promise(setImmediate);
+    // The answer comes while this thread is busy, and then the timer is served first.
+    const end = performance.now() + 200;
+    while (performance.now() < end);
+    expect(await invocation).toMatchObject({ status: 'failed', error: { errorType: 'Sandbox.Timedout' } });
+  });
+
   test('when it needs more memory than the function has', async () => {
     const runner = functionOf(
       'export const handler = async () => { const all = []; for (;;) all.push(new Array(1000).fill({})); };',
@@ -206,7 +218,7 @@ describe('an invocation fails', () => {
       `export const handler = async ({ wait }) => { console.log('begun'); if (wait) await new Promise((resolve) => setTimeout(resolve, 1e6)); };`,
     );
     const invocation = runner.invoke({ wait: true });
-    await expect.poll(() => output.length).toBe(1);
+    await expect.poll(() => output.length, { timeout: 30_000 }).toBe(1);
     await runner.killAll();
     expect(await invocation).toMatchObject({ status: 'failed', error: { errorType: 'Runtime.Killed' } });
     expect(await runner.invoke({})).toEqual({ status: 'returned', payload: 'null' });

@@ -9,7 +9,7 @@ import { DESIRED_STATES, TASK_STATES } from '../lib/tasks/states.ts';
 import { shaped } from './shape.ts';
 
 /** The pool that a case is about. A node or a task with another `pool` belongs to that one. */
-export const CASE_POOL = 'test' as PoolName;
+const CASE_POOL = 'test' as PoolName;
 
 /** What a case says of a node besides what registers one is for people: it is passed over. */
 const caseNode = z.object({ ...nodeSpecSchema.shape, pool: z._default(poolName, CASE_POOL) });

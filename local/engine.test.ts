@@ -287,7 +287,11 @@ describe('a data directory', () => {
     await send(before, 'waiting');
     await before.stop();
 
-    const after = await start({ dataDir });
+    const after = await start({ dataDir, visibilitySeconds: 7 });
+    const asked = { QueueUrl: urlOf(after), AttributeNames: ['VisibilityTimeout' as const] };
+    expect((await sqsOf(after).send(new GetQueueAttributesCommand(asked))).Attributes).toEqual({
+      VisibilityTimeout: '7',
+    });
     await after.eventSources.idle();
     expect(await thing(after, 'done')).toBeDefined();
     expect(await thing(after, 'waiting')).toBeDefined();

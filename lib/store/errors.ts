@@ -33,8 +33,13 @@ export class BugError extends Error {
 export type StoreError = RetryError | ConflictError | PermanentError | BugError;
 type Kind = 'retry' | 'conflict' | 'permanent' | 'bug';
 
+/** A map, since an object answers to `constructor` too. */
+function table<K>(kinds: Readonly<Record<string, K>>): ReadonlyMap<string, K> {
+  return new Map(Object.entries(kinds));
+}
+
 /** Names of exceptions (DynamoDB API reference, common errors, SDK). */
-const EXCEPTIONS: Readonly<Record<string, Kind>> = {
+const EXCEPTIONS: ReadonlyMap<string, Kind> = table({
   ConditionalCheckFailedException: 'conflict',
   TransactionConflictException: 'conflict',
   ReplicatedWriteConflictException: 'conflict',
@@ -66,16 +71,18 @@ const EXCEPTIONS: Readonly<Record<string, Kind>> = {
   ETIMEDOUT: 'retry',
   ENOTFOUND: 'retry',
   EAI_AGAIN: 'retry',
+  EHOSTUNREACH: 'retry',
+  ENETUNREACH: 'retry',
   ValidationException: 'permanent',
   ItemCollectionSizeLimitExceededException: 'permanent',
   IdempotentParameterMismatchException: 'bug',
   ResourceNotFoundException: 'bug',
   AccessDeniedException: 'bug',
   UnrecognizedClientException: 'bug',
-};
+});
 
 /** Codes of `CancellationReasons` (DynamoDB API reference, TransactWriteItems). */
-const REASONS: Readonly<Record<string, Kind | 'none'>> = {
+const REASONS: ReadonlyMap<string, Kind | 'none'> = table({
   None: 'none',
   ConditionalCheckFailed: 'conflict',
   TransactionConflict: 'conflict',
@@ -83,7 +90,7 @@ const REASONS: Readonly<Record<string, Kind | 'none'>> = {
   ThrottlingError: 'retry',
   ItemCollectionSizeLimitExceeded: 'permanent',
   ValidationError: 'permanent',
-};
+});
 
 /** AWS advises at least this long before a transaction that is still under way is asked for again. */
 const IN_PROGRESS_MS = 5_000;
@@ -109,7 +116,7 @@ export function storeError(error: unknown): StoreError {
   const message = describe(error);
   if (reasons) return make(worstOf(reasons), message, error);
   const kind = namesOf(error)
-    .map((name) => EXCEPTIONS[name])
+    .map((name) => EXCEPTIONS.get(name))
     .find((found) => found !== undefined);
   return make(kind ?? (isServerFault(error) ? 'retry' : 'bug'), message, error);
 }
@@ -124,7 +131,7 @@ export function isStoreError(error: unknown): error is StoreError {
  * may pass later; throttling outweighs a conflict, since trying at once would make it worse (antiwork/gumroad#7454).
  */
 function worstOf(reasons: readonly CancellationReason[]): Kind {
-  const kinds = reasons.map(({ Code }) => REASONS[Code ?? 'None'] ?? 'bug');
+  const kinds = reasons.map(({ Code }) => REASONS.get(Code ?? 'None') ?? 'bug');
   for (const kind of ['bug', 'permanent', 'retry', 'conflict'] as const) if (kinds.includes(kind)) return kind;
   return 'bug';
 }
@@ -167,11 +174,16 @@ function describe(error: unknown): string {
   for (const { Code, Message } of cancellationReasons(error) ?? []) {
     if (Code === undefined || Code === 'None') continue;
     // A validation error says what is wrong with the request; a failed condition says nothing that is not known.
-    const reason = REASONS[Code] === 'permanent' && Message ? `${Code} (${Message})` : Code;
+    const reason = REASONS.get(Code) === 'permanent' && Message ? `${Code} (${Message})` : Code;
     counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
   const cancelled = [...counts].map(([code, count]) => `${count} ${code}`).join(', ');
-  const { ThrottlingReasons } = error as { ThrottlingReasons?: readonly { reason?: string; resource?: string }[] };
-  const throttled = (ThrottlingReasons ?? []).map(({ reason, resource }) => `${reason} on ${resource}`).join(', ');
+  // ThrottlingException spells them otherwise than the older exceptions.
+  type Reasons = readonly { reason?: string; resource?: string }[];
+  const { ThrottlingReasons, throttlingReasons = ThrottlingReasons ?? [] } = error as Error & {
+    ThrottlingReasons?: Reasons;
+    throttlingReasons?: Reasons;
+  };
+  const throttled = throttlingReasons.map(({ reason, resource }) => `${reason} on ${resource}`).join(', ');
   return `${error.name}: ${cancelled || error.message}${throttled && ` (${throttled})`}`;
 }

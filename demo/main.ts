@@ -19,7 +19,7 @@ async function demo(options: DemoOptions): Promise<number> {
   const { files, seed, workers, quiet } = options;
   const workload = files === undefined ? generateWorkload(seed) : await readOpenb(files.nodes, files.tasks);
   const signal = stopSignal();
-  const display = progressDisplay({ output: process.stdout, tasks: workload.tasks.length, quiet, clock });
+  const display = progressDisplay({ output: process.stdout, quiet, clock });
   try {
     // The engine takes a second to load: who mistyped a file name does not wait for it.
     const [{ runDemo }, { summaryOf }] = await Promise.all([import('./run/demo.ts'), import('./report/summary.ts')]);

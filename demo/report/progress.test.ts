@@ -3,7 +3,15 @@ import { expect, test } from 'vitest';
 import type { Progress } from '../run/replay.ts';
 import { progressDisplay } from './progress.ts';
 
-const PROGRESS: Progress = { now: 90_000, placed: 1_200, ended: 800, waiting: 3, plans: 100, refusals: 7 };
+const PROGRESS: Progress = {
+  tasks: 2_000,
+  now: 90_000,
+  placed: 1_200,
+  ended: 800,
+  waiting: 3,
+  plans: 100,
+  refusals: 7,
+};
 
 function display(terminal: boolean, quiet = false) {
   const output = Object.assign(new PassThrough(), {
@@ -19,7 +27,6 @@ function display(terminal: boolean, quiet = false) {
   };
   const shown = progressDisplay({
     output: output as unknown as NodeJS.WriteStream,
-    tasks: 2_000,
     quiet,
     clock: () => now,
   });

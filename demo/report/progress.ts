@@ -17,8 +17,6 @@ export interface ProgressDisplay {
 
 export interface ProgressOptions {
   readonly output: NodeJS.WriteStream;
-  /** Tasks that are to be placed and ended. */
-  readonly tasks: number;
   readonly quiet: boolean;
   /** Milliseconds of the machine's clock, from any start. */
   readonly clock: () => number;
@@ -29,7 +27,7 @@ export function progressDisplay(options: ProgressOptions): ProgressDisplay {
   return options.output.isTTY ? bar(options) : lines(options);
 }
 
-function bar({ output, tasks, clock }: ProgressOptions): ProgressDisplay {
+function bar({ output, clock }: ProgressOptions): ProgressDisplay {
   const format = '{bar} {percentage}% | {placed} placed, {ended} ended of {tasks} | {day} | {rate} plans/s';
   const drawn = new SingleBar({
     format,
@@ -45,8 +43,8 @@ function bar({ output, tasks, clock }: ProgressOptions): ProgressDisplay {
   return {
     step: (text) => void output.write(`${text}\n`),
     replay(progress) {
-      const payload = { ...shown(progress), tasks: whole(tasks), rate: rate(progress.plans) };
-      if (!drawing) drawn.start(2 * tasks, 0, payload);
+      const payload = { ...shown(progress), rate: rate(progress.plans) };
+      if (!drawing) drawn.start(2 * progress.tasks, 0, payload);
       drawing = true;
       drawn.update(progress.placed + progress.ended, payload);
     },
@@ -57,7 +55,7 @@ function bar({ output, tasks, clock }: ProgressOptions): ProgressDisplay {
   };
 }
 
-function lines({ output, tasks, clock }: ProgressOptions): ProgressDisplay {
+function lines({ output, clock }: ProgressOptions): ProgressDisplay {
   const rate = rateOf(clock);
   let last = Number.NEGATIVE_INFINITY;
   return {
@@ -65,10 +63,8 @@ function lines({ output, tasks, clock }: ProgressOptions): ProgressDisplay {
     replay(progress) {
       if (clock() - last < LINE_EVERY_MS) return;
       last = clock();
-      const { placed, ended, day } = shown(progress);
-      output.write(
-        `${day}: ${placed} placed, ${ended} ended of ${whole(tasks)}, ${rate(progress.plans)} plans a second\n`,
-      );
+      const { placed, ended, tasks, day } = shown(progress);
+      output.write(`${day}: ${placed} placed, ${ended} ended of ${tasks}, ${rate(progress.plans)} plans a second\n`);
     },
     end: nothing,
   };
@@ -78,8 +74,8 @@ function nothing(): void {
   // Nothing is shown, or nothing is to be put away.
 }
 
-function shown({ placed, ended, now }: Progress) {
-  return { placed: whole(placed), ended: whole(ended), day: simulatedTime(now) };
+function shown({ tasks, placed, ended, now }: Progress) {
+  return { tasks: whole(tasks), placed: whole(placed), ended: whole(ended), day: simulatedTime(now) };
 }
 
 /** Plans a second since the first call. */

@@ -31,6 +31,8 @@ export interface PlanOutcome {
 }
 
 export interface Progress {
+  /** Tasks that are to be placed and ended. */
+  readonly tasks: number;
   readonly now: SimulatedSeconds;
   readonly placed: number;
   readonly ended: number;
@@ -217,6 +219,7 @@ class Run {
   #tell(): void {
     const { complete, failed } = this.#ended;
     this.#options.onProgress?.({
+      tasks: this.#options.tasks.length,
       now: this.#schedule.now,
       placed: this.#placed,
       ended: complete + failed,

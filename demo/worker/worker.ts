@@ -8,15 +8,18 @@ import type { View } from './view.ts';
 import type { PoolWatch, Sight } from './watch.ts';
 
 /** Placements of one plan at most. */
-export const MAX_PLACEMENTS = 16;
+const MAX_PLACEMENTS = 16;
+
+/** How long a worker waits for a result: on a machine that is busy with other things as well, plans wait for their turn. */
+const PATIENCE_MS = 300_000;
 
 /** The part of the nodes that are compared for one task, and how many at least; see BestFitOptions. */
-const COMPARED_PART = 0.02;
+const COMPARED_PART = 0.01;
 const COMPARED_LEAST = 8;
 
 /** Commits that a worker's view may lag behind the last one that it knows of: reading the pool for each plan costs more than
  * a refusal now and then. */
-const MAX_LAG = 2;
+const MAX_LAG = 8;
 
 export interface WorkerOptions {
   readonly name: string;
@@ -31,7 +34,7 @@ export interface WorkerOptions {
 }
 
 /** Thrown when a plan of the demo is answered in a way that no plan of the demo can be. */
-export class UnexpectedResultError extends Error {
+class UnexpectedResultError extends Error {
   override readonly name = 'UnexpectedResultError';
 
   constructor({ planId, status, problems }: PlanResult) {
@@ -77,7 +80,7 @@ export class Worker {
     }
     queue.wait(fit.waiting);
     if (fit.decisions.length === 0) return;
-    const result = await cluster.submit(this.#planOf(fit.decisions), { signal });
+    const result = await cluster.submit(this.#planOf(fit.decisions), { signal, timeoutMs: PATIENCE_MS });
     if (result.status === 'invalid' || result.status === 'expired') throw new UnexpectedResultError(result);
     this.#knownIndex = Math.max(this.#knownIndex, result.index);
     const refused = new Set<string>(result.rejectedNodes.map(({ nodeId }) => nodeId));

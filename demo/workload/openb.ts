@@ -28,11 +28,11 @@ type TaskRow = Row<(typeof TASK_COLUMNS)[number]>;
 
 /** More would not be replayed in an hour; keeps what is held of a wrong or huge file bounded. */
 export const MAX_NODES = 20_000;
-export const MAX_TASKS = 200_000;
+const MAX_TASKS = 200_000;
 
 /** cpu and memory take two of the resources that a node or a task may have; each GPU takes one, and a device. */
-export const MAX_GPUS_PER_NODE = Math.min(BOUNDS.resourcesPerNode - 2, BOUNDS.devicesPerNode);
-export const MAX_GPUS_PER_TASK = Math.min(BOUNDS.resourcesPerTask - 2, BOUNDS.devicesPerTask);
+const MAX_GPUS_PER_NODE = Math.min(BOUNDS.resourcesPerNode - 2, BOUNDS.devicesPerNode);
+const MAX_GPUS_PER_TASK = Math.min(BOUNDS.resourcesPerTask - 2, BOUNDS.devicesPerTask);
 
 /**
  * The workload of two files in the openb format.

@@ -23,7 +23,7 @@ export class ProblemList {
 }
 
 /** `nodes.csv, line 17, column cpu_milli: expected …`. */
-export function problemText({ file, line, column, message }: InputProblem): string {
+function problemText({ file, line, column, message }: InputProblem): string {
   const where = [
     file,
     ...(line === undefined ? [] : [`line ${line}`]),

@@ -10,7 +10,7 @@ export interface Unplaceable {
 }
 
 /** Whether the task fits the node when nothing else is on it. */
-export function fitsEmpty(need: TaskNeed, node: WorkloadNode): boolean {
+function fitsEmpty(need: TaskNeed, node: WorkloadNode): boolean {
   return (
     hasModel(need, node) && need.gpus <= node.gpus && need.cpuMilli <= node.cpuMilli && need.memoryMib <= node.memoryMib
   );

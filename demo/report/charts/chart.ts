@@ -74,7 +74,7 @@ export function chart(frame: ChartFrame, draw: (plot: Plot) => readonly string[]
 }
 
 /** Text at a place, anchored at its start unless `anchor` says `middle` or `end`. */
-export function label(x: number, y: number, text: string, attributes: Attributes = {}): string {
+function label(x: number, y: number, text: string, attributes: Attributes = {}): string {
   return element('text', { x, y, ...attributes }, escaped(text));
 }
 

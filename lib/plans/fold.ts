@@ -72,7 +72,9 @@ export function foldPlans(
       continue;
     }
     const plan = 'plan' in delivery.content ? delivery.content.plan : undefined;
-    if (plan && facts.pool !== 'missing' && isStaged(plan, allowance)) {
+    const progress = facts.progress.get(delivery.planId);
+    const begun = progress !== undefined && progress !== 'none';
+    if (begun || (plan && facts.pool !== 'missing' && isStaged(plan, allowance))) {
       // A plan of several transactions has them to itself; what came before it is committed first.
       if (decided.length === 0 && !isNeedy(needs)) return foldStaged(delivery, plan, facts, now, allowance);
       break;
@@ -103,14 +105,14 @@ export function foldPlans(
 }
 
 /** The next step of a plan that takes several transactions. */
-function foldStaged(delivery: Delivery, plan: Plan, facts: Facts, now: EpochMs, allowance: number): Fold {
+function foldStaged(delivery: Delivery, plan: Plan | undefined, facts: Facts, now: EpochMs, allowance: number): Fold {
   const progress = facts.progress.get(delivery.planId);
   if (progress === undefined) {
     const needs = noNeeds();
     needs.progress.add(delivery.planId);
     return { kind: 'needs', needs };
   }
-  if (progress !== 'none' && progress.fingerprint !== delivery.fingerprint) {
+  if (!plan || (progress !== 'none' && progress.fingerprint !== delivery.fingerprint)) {
     return {
       kind: 'stuck',
       reason: `another plan of the id ${delivery.planId} is under way; give every plan an id of its own`,

@@ -151,20 +151,18 @@ export function giveBack(
   const task = taskAfter(key, ledger, facts);
   if (task === undefined || task === 'missing' || task.lastPlanId !== plan.planId) return DONE;
   const move = (exchange: Exchange) => moveIn(part, exchange, ledger, facts, pool, now);
-  if (task.state === 'pending') {
-    // A new one has yielded nothing: it goes with its placement.
-    if (kind === 'yield') return DONE;
+  if (!task.undo) {
+    // A new one goes, whatever was reported of it meanwhile. It has yielded nothing: it goes with its placement.
+    if (kind === 'yield' || task.planId !== plan.planId) return DONE;
     enterTask(key, undefined, ledger, facts);
-    move({ gives: [holdingOf(task)], takes: [] });
-  } else if (task.undo) {
-    const { undo, ...rest } = task;
+    move({ gives: task.released ? [] : [holdingOf(task)], takes: [] });
+  } else {
+    const { undo, preemptedBy: _given, ...rest } = task;
+    const restored: Task = { ...rest, ...undo };
     if (isTerminal(task.state)) {
-      enterTask(key, rest, ledger, facts);
-      return DONE;
-    }
-    const { preemptedBy: _given, ...before } = rest;
-    const restored: Task = { ...before, ...undo };
-    if (kind === 'placement') {
+      // What it held went back when it ended.
+      enterTask(key, { ...restored, released: true }, ledger, facts);
+    } else if (kind === 'placement') {
       // As far as it had yielded: what it yielded may be another's, who has to give it back first.
       const yielded: Task = { ...task, ...leftOf(restored, order) };
       const { gives, takes } = differenceOf(task, yielded);

@@ -61,7 +61,7 @@ export async function checkAgainstState(connection: Connection, input: PlanInput
  * refused once, with everything that they are about, and agreed to when it was decided on that. What it would have
  * written is known to the caller from then on, so that the next step of a large plan builds on it.
  */
-export function dryRunStore(real: PlanStore): PlanStore {
+function dryRunStore(real: PlanStore): PlanStore {
   const seen = { accounts: new Set<NodeId>(), tasks: new Set<TaskKey>(), plans: new Set<PlanId>() };
   let pool: Pool | 'missing' = 'missing';
   const read = (of: Pool, needs: Needs): Promise<Learned> => {

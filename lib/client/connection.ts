@@ -36,9 +36,37 @@ export interface ConnectOptions {
   readonly clock?: Clock;
 }
 
+type Env = NonNullable<ConnectOptions['env']>;
+
 /** Throws with the variable's name if one that is needed is not set. */
 export function openConnection({ env = process.env, clock = systemClock }: ConnectOptions = {}): Connection {
-  const config = (endpoint: string | undefined) => ({
+  const tables = tableNamesFromEnv(env, ['nodes', 'tasks', 'plans', 'pools']);
+  const planQueueUrl = requiredEnv(env, QUEUE_ENV.plans);
+  return {
+    dynamo: dynamoClient({ ...configOf(env, env.AWS_ENDPOINT_URL_DYNAMODB), maxAttempts: MAX_ATTEMPTS }),
+    sqs: sqsClient(env),
+    tables,
+    planQueueUrl,
+    rejectionsTable: () => tableNamesFromEnv(env, ['rejections']).rejections,
+    queueUrl: (queue) => requiredEnv(env, QUEUE_ENV[queue]),
+    pollSeconds: 1,
+    clock,
+    shards: new Map(),
+  };
+}
+
+/** Workers and agents are long-lived and in no hurry: more tries than a function has time for. */
+const MAX_ATTEMPTS = 8;
+
+/** SQS as `env` names it. */
+export function sqsClient(env: Env): SQSClient {
+  return new SQSClient({ ...configOf(env, env.AWS_ENDPOINT_URL_SQS), maxAttempts: MAX_ATTEMPTS });
+}
+
+/** What the SDK would read from the environment of the process, read from `env`. */
+function configOf(env: Env, own: string | undefined) {
+  const endpoint = own ?? env.AWS_ENDPOINT_URL;
+  return {
     ...(env.AWS_REGION === undefined ? {} : { region: env.AWS_REGION }),
     ...(endpoint === undefined || endpoint === '' ? {} : { endpoint }),
     ...(env.AWS_ACCESS_KEY_ID === undefined || env.AWS_SECRET_ACCESS_KEY === undefined
@@ -50,17 +78,5 @@ export function openConnection({ env = process.env, clock = systemClock }: Conne
             ...(env.AWS_SESSION_TOKEN === undefined ? {} : { sessionToken: env.AWS_SESSION_TOKEN }),
           },
         }),
-  });
-  return {
-    // Workers and agents are long-lived and in no hurry: more tries than a function has time for.
-    dynamo: dynamoClient({ ...config(env.AWS_ENDPOINT_URL_DYNAMODB ?? env.AWS_ENDPOINT_URL), maxAttempts: 8 }),
-    sqs: new SQSClient({ ...config(env.AWS_ENDPOINT_URL_SQS ?? env.AWS_ENDPOINT_URL), maxAttempts: 8 }),
-    tables: tableNamesFromEnv(env, ['nodes', 'tasks', 'plans', 'pools']),
-    planQueueUrl: requiredEnv(env, QUEUE_ENV.plans),
-    rejectionsTable: () => tableNamesFromEnv(env, ['rejections']).rejections,
-    queueUrl: (queue) => requiredEnv(env, QUEUE_ENV[queue]),
-    pollSeconds: 1,
-    clock,
-    shards: new Map(),
   };
 }

@@ -57,6 +57,7 @@ const WRONG: readonly (readonly [file: string, imported: string, rule: string])[
   ['local/to-functions.ts', '../functions/one/handler.ts', 'local-arrows'],
   ['local/to-demo.ts', '../demo/main.ts', 'local-arrows'],
   ['demo/to-functions.ts', '../functions/one/handler.ts', 'demo-arrows'],
+  ['examples/to-store.ts', '../lib/store/put.ts', 'examples-arrows'],
   ['bench/to-test.ts', '../test/helper.ts', 'bench-arrows'],
   ['lib/store/to-client.ts', '../client/index.ts', 'store-below-client'],
   ['lib/plans/to-store.ts', '../store/put.ts', 'pure-imports-no-adapter'],

@@ -75,7 +75,8 @@ export function shell(command: string, folder: string): Promise<Outcome> {
     execFile(
       '/bin/sh',
       ['-c', command],
-      { cwd: folder, env: { ...process.env, PATH, NO_COLOR: '1' } },
+      // Of a repository that has grown, the list of arrows is longer than the megabyte that Node keeps.
+      { cwd: folder, env: { ...process.env, PATH, NO_COLOR: '1' }, maxBuffer: 64 * 1024 * 1024 },
       (error, out, err) => {
         const status = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
         resolve({ status, output: `${out}${err}` });

@@ -1,0 +1,59 @@
+import { Command } from 'commander';
+import { type Berth, connect } from '../client/index.ts';
+import type { QueueName } from '../store/tables.ts';
+import { clientEnvironment } from './environment.ts';
+import type { ExitStatus, Io } from './io.ts';
+import { json } from './table.ts';
+
+/** Options that every command takes. */
+export interface CommonOptions {
+  readonly json?: true;
+  readonly prefix?: string;
+}
+
+/** What a command works with while it runs. */
+export interface Run {
+  readonly berth: Berth;
+  /** Where it shows how it goes on: nobody watches if JSON was asked for. */
+  readonly io: Io;
+  /** Prints what there is to say: `value` as JSON where that was asked for, else the text. */
+  print(value: unknown, text: () => string): void;
+}
+
+/** What the commands are made with. */
+export interface Cli {
+  readonly io: Io;
+  /**
+   * Runs `work` with a client that finds the plan queue and `queues`, and closes it. What it answers is the exit status of the
+   * process; nothing: it was done.
+   */
+  run(
+    options: CommonOptions,
+    work: (run: Run) => Promise<ExitStatus | undefined>,
+    queues?: readonly QueueName[],
+  ): Promise<void>;
+}
+
+export function cliOf(io: Io, finished: (status: ExitStatus) => void): Cli {
+  return {
+    io,
+    async run({ json: asJson, prefix }, work, queues = []) {
+      const berth = connect({ env: await clientEnvironment(io.env, prefix, queues) });
+      const print = (value: unknown, text: () => string) => io.out(`${asJson ? json(value) : text()}\n`);
+      try {
+        const status = await work({ berth, print, io: asJson ? { ...io, terminal: undefined } : io });
+        if (status !== undefined) finished(status);
+      } finally {
+        berth.close();
+      }
+    },
+  };
+}
+
+/** A command that takes what every command takes. */
+export function commandOf(usage: string, description: string): Command {
+  return new Command(usage)
+    .description(description)
+    .option('--json', 'print JSON')
+    .option('--prefix <name>', 'the deployment whose names begin so (default: the variables BERTH_*)');
+}

@@ -1,0 +1,59 @@
+import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type BerthBed, startBerthBed } from '../../test/support/berth-bed.ts';
+import { berthCommand } from '../../test/support/command.ts';
+import { quarantine } from '../store/queue.ts';
+
+let bed: BerthBed;
+beforeAll(async () => {
+  bed = await startBerthBed();
+});
+afterAll(() => bed.stop());
+
+const berth = (...words: string[]) => berthCommand(bed.env, words);
+
+it('berth quarantine lists, shows, redrives and discards messages', async () => {
+  const origin = { group: 'prod', source: 'arn:plans', messageId: 'm1' };
+  await quarantine(bed.sqs, bed.queues.quarantine, '{"planId":"x"}', { ...origin, reason: 'it is stuck' });
+  await quarantine(bed.sqs, bed.queues.quarantine, 'nonsense', { ...origin, reason: 'it is not JSON' });
+
+  const list = await berth('quarantine', 'list');
+  expect(list.status).toBe(0);
+  expect(list.out).toMatch(
+    /^MESSAGE +POOL +PLAN +SINCE +BYTES +REASON\n\S+ +prod +x +\S+ +14 +it is stuck\n\S+ +prod +- +\S+ +8 +it is not JSON\n$/,
+  );
+  const messages: { messageId: string }[] = JSON.parse((await berth('quarantine', 'list', '--json')).out);
+  const [stuck, nonsense] = messages.map(({ messageId }) => messageId) as [string, string];
+  expect((await berth('quarantine', 'show', nonsense)).out).toMatch(/reason +it is not JSON\n.*\n\nnonsense\n$/s);
+  expect(await berth('quarantine', 'show', 'nobody')).toMatchObject({
+    ...{ status: 1, err: expect.stringMatching(/nobody is not among the first 100 of quarantine/) },
+  });
+
+  expect(await berth('quarantine', 'redrive')).toMatchObject({
+    status: 2,
+    err: expect.stringMatching(/which messages/),
+  });
+  expect(await berth('quarantine', 'redrive', stuck, 'nobody')).toMatchObject({
+    ...{ status: 3, out: expect.stringMatching(/^redrove 1 message\nnobody: it is not among the messages/) },
+  });
+  const { Messages } = await bed.sqs.send(new ReceiveMessageCommand({ QueueUrl: bed.queues.plans }));
+  expect(Messages?.map(({ Body }) => Body)).toEqual(['{"planId":"x"}']);
+  expect(await berth('quarantine', 'discard', nonsense)).toMatchObject({ status: 0, out: 'discarded 1 message\n' });
+  expect(await berth('quarantine', 'list')).toMatchObject({ status: 0, out: 'quarantine: nothing\n' });
+});
+
+it('berth dead-letters redrives plans, and not a second time unless told to', async () => {
+  await bed.sqs.send(
+    new SendMessageCommand({
+      ...{ QueueUrl: bed.queues.plansDead, MessageBody: '{"planId":"y"}' },
+      ...{ MessageGroupId: 'batch', MessageDeduplicationId: 'y' },
+      MessageAttributes: { redrivenAt: { DataType: 'String', StringValue: '2026-03-01T12:00:00.000Z' } },
+    }),
+  );
+  expect((await berth('dead-letters', 'list')).out).toMatch(/batch +y .*received too often, redriven at 2026-03-01/);
+  expect(await berth('dead-letters', 'redrive', '--all')).toMatchObject({
+    ...{ status: 3, out: expect.stringMatching(/^redrove 0 messages\n\S+: it was redriven before/) },
+  });
+  expect(await berth('dead-letters', 'redrive', '--all', '--again')).toMatchObject({ status: 0 });
+  expect((await berth('dead-letters', 'list')).out).toBe('dead-letters: nothing\n');
+});

@@ -1,0 +1,57 @@
+import Table from 'cli-table3';
+import { type EpochMs, isoTime } from '../time.ts';
+
+const PLAIN = {
+  chars: {
+    ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '' },
+    ...{ bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '' },
+    ...{ left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },
+  },
+  // No colours: what is read by a person today is cut apart by a script tomorrow.
+  style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
+};
+
+export type Cell = string | number;
+
+/** Rows under a head, aligned, numbers to the right. Without rows `none` alone. */
+export function table(head: readonly string[], rows: readonly (readonly Cell[])[], none: string): string {
+  if (rows.length === 0) return none;
+  const numbers = head.map((_, at) => rows.every((row) => typeof row[at] === 'number'));
+  const aligns = numbers.map((all): 'left' | 'right' => (all ? 'right' : 'left'));
+  const whole = new Table({ ...PLAIN, head: head.map((name) => name.toUpperCase()), colAligns: aligns });
+  for (const row of rows) whole.push([...row]);
+  return trimmed(whole.toString());
+}
+
+/** Names and values, one a line. What is undefined is left out. */
+export function fields(pairs: readonly (readonly [name: string, value: Cell | undefined])[]): string {
+  const whole = new Table(PLAIN);
+  for (const [name, value] of pairs) if (value !== undefined) whole.push([name, value]);
+  return trimmed(whole.toString());
+}
+
+function trimmed(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+/** A time, or `-` for none. */
+export function time(at: EpochMs | undefined): string {
+  return at === undefined ? '-' : isoTime(at);
+}
+
+/** `1 task`, `3 tasks`. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** `value` as JSON; maps as objects, sets as lists. */
+export function json(value: unknown): string {
+  const plain = (_name: string, inner: unknown) => {
+    if (inner instanceof Map) return Object.fromEntries(inner);
+    return inner instanceof Set ? [...inner] : inner;
+  };
+  return JSON.stringify(value, plain, 2);
+}

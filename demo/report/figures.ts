@@ -140,17 +140,14 @@ function ratesChart({ id, title, unit, elapsedMs, plans, series, count }: RatesC
   const seconds = Math.max(1, elapsedMs / 1000);
   const width = timeStep(seconds, BARS);
   const bars = Array.from({ length: Math.ceil(seconds / width) }, (_, at) => {
-    const from = at * width;
-    const to = Math.min(from + width, seconds);
-    const values = count(plans.filter(({ afterMs }) => afterMs >= from * 1000 && afterMs < (from + width) * 1000));
-    const told = series.map(({ name }, entry) => `${name} ${figure((values[entry] ?? 0) / (to - from))}`).join('\n');
-    return {
-      from,
-      to,
-      values: values.map((value) => value / (to - from)),
-      tell: `second ${from} to ${figure(to)}\n${told}`,
-    };
+    const [from, to] = [at * width, (at + 1) * width];
+    const rates = count(plans.filter(({ afterMs }) => afterMs >= from * 1000 && afterMs < to * 1000)).map(
+      (value) => value / width,
+    );
+    const told = series.map(({ name }, entry) => `${name} ${figure(rates[entry] ?? 0)}`).join('\n');
+    return { from, to, values: rates, tell: `second ${from} to ${to}\n${told}` };
   });
+  const domain: Interval = [0, bars.length * width];
   const most = largest(bars.map(({ values }) => values.reduce((sum, value) => sum + value, 0)));
   const totals = series.map(({ name, note }) => `${name}: ${note}`).join(', ');
   return barChart({
@@ -161,8 +158,8 @@ function ratesChart({ id, title, unit, elapsedMs, plans, series, count }: RatesC
     bars,
     x: {
       label: 'seconds since the replay began',
-      domain: [0, seconds],
-      ticks: ticksOf([0, seconds], timeStep(seconds, 12), whole),
+      domain,
+      ticks: ticksOf(domain, timeStep(seconds, 12), whole),
     },
     y: amountAxis({ label: unit, most, text: figure }),
   });

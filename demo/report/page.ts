@@ -26,7 +26,7 @@ export function reportPage(summary: Summary, replay: Replay, workload: Workload)
 </header>
 ${tiles(summary)}
 ${section('Allocation', 'How much of the cluster the running tasks hold, over simulated time.', allocationChart(replay, workload))}
-${section('Tasks', 'Tasks that run, and tasks that wait because there is no room for them at present.', runningChart(replay), waitingChart(replay))}
+${section('Tasks', 'Tasks that run, and tasks that wait because there is no room for them at present.', runningChart(replay), waitingPart(summary, replay))}
 ${section('Plans', 'Plans of all workers by what became of them, over the time that the replay took.', plansChart(replay))}
 ${section('Refusals', 'Nodes that refused their part of a plan, since another worker was first: the worker looks again, and plans again.', refusalsChart(replay))}
 <div class="columns">
@@ -49,7 +49,8 @@ function headline({ workload }: Summary): string {
 function lead({ workload, replay }: Summary): string {
   const workers = workload.workers === 1 ? 'One scheduler worker' : `${workload.workers} scheduler workers`;
   const days = figure(replay.simulatedSeconds / 86_400);
-  return `${workers} on stale views, one plan applier: ${days} days of the ${workload.source.startsWith('built-in') ? '' : 'trace '}${workload.source}, replayed in ${duration(replay.seconds)} on one machine.`;
+  const source = workload.source.startsWith('built-in') ? `the ${workload.source}` : workload.source;
+  return `${workers} on stale views, one plan applier: ${days} days of ${source}, replayed in ${duration(replay.seconds)} on one machine.`;
 }
 
 function tiles(summary: Summary): string {
@@ -78,6 +79,10 @@ function tiles(summary: Summary): string {
 function section(title: string, text: string, ...drawings: readonly string[]): string {
   const figures = drawings.map((drawing) => `<figure>${drawing}</figure>`).join('');
   return `<section><h2>${escaped(title)}</h2><p>${escaped(text)}</p>${figures}</section>`;
+}
+
+function waitingPart({ tasks }: Summary, replay: Replay): string {
+  return tasks.waited === 0 ? '<p>No task had to wait for room.</p>' : waitingChart(replay);
 }
 
 type Cell = string | number;

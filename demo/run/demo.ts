@@ -21,7 +21,7 @@ const POOL = 'demo';
 const UNCONTENDED_POOL = 'uncontended';
 
 /** Steps that the simulated time is cut into at least, and events of one at most: finer costs more, coarser blurs the charts. */
-const STEPS = 160;
+const STEPS = 120;
 const EVENTS_PER_STEP = 64;
 
 /** Tasks up to which agents report that a task runs, too: that is a write more a task. */

@@ -14,12 +14,12 @@ const MAX_PLACEMENTS = 16;
 const PATIENCE_MS = 300_000;
 
 /** The part of the nodes that are compared for one task, and how many at least; see BestFitOptions. */
-const COMPARED_PART = 0.01;
+const COMPARED_PART = 0.005;
 const COMPARED_LEAST = 8;
 
 /** Commits that a worker's view may lag behind the last one that it knows of: reading the pool for each plan costs more than
  * a refusal now and then. */
-const MAX_LAG = 8;
+const MAX_LAG = 32;
 
 export interface WorkerOptions {
   readonly name: string;

@@ -12,11 +12,11 @@ import { type Berth, connect } from '../lib/client/index.ts';
 import { readResults } from '../lib/client/results.ts';
 import type { NodeId, PlanId, PoolName } from '../lib/ids.ts';
 import type { Account } from '../lib/nodes/account.ts';
-import type { Pool } from '../lib/nodes/pool.ts';
+import type { Pool, TrackerSettings } from '../lib/nodes/pool.ts';
 import type { Profile } from '../lib/nodes/profile.ts';
 import { type TaskKey, taskKey } from '../lib/plans/decide-part.ts';
 import { noNeeds } from '../lib/plans/facts.ts';
-import type { RejectionWindow } from '../lib/plans/rejections.ts';
+import { type RejectionWindow, scoreOf } from '../lib/plans/rejections.ts';
 import type { PlanResult } from '../lib/plans/result.ts';
 import { PLATFORM } from '../lib/settings.ts';
 import { accountItem, accountKey, profileKey } from '../lib/store/account-item.ts';
@@ -27,9 +27,11 @@ import { QUEUE_ENV, requiredEnv } from '../lib/store/tables.ts';
 import type { Task } from '../lib/tasks/task.ts';
 import { type EpochMs, systemClock } from '../lib/time.ts';
 import { type Engine, startEngine } from '../local/engine.ts';
+import { MovableClock } from '../local/functions/movable-clock.ts';
 import { type ClusterState, initialState } from './cluster-state.ts';
 import type { Delivered, Outcome, Way } from './outcome.ts';
 import { groupOf, type PlanCase, planIdOf } from './plan-case.ts';
+import { type RefusalCounter, windowDifferences } from './window-case.ts';
 
 const APPLIER = 'PlanApplier';
 /** Items of one BatchWriteItem. */
@@ -44,10 +46,13 @@ export class EngineWay implements Way {
   readonly #connection: Connection;
   readonly #berth: Berth;
   readonly #quarantineUrl: string;
+  readonly #clock: MovableClock;
   #messages = 0;
+  #windows = 0;
 
-  private constructor(engine: Engine) {
+  private constructor(engine: Engine, clock: MovableClock) {
     this.#engine = engine;
+    this.#clock = clock;
     this.#connection = openConnection({ env: engine.env });
     this.#berth = connect({ env: engine.env });
     this.#quarantineUrl = requiredEnv(engine.env, QUEUE_ENV.quarantine);
@@ -55,7 +60,8 @@ export class EngineWay implements Way {
 
   /** Starts the engine; `onProgress` is told what it is about to do. */
   static async start(onProgress: (step: string) => void = () => undefined): Promise<EngineWay> {
-    return new EngineWay(await startEngine({ paused: [APPLIER], onProgress }));
+    const clock = new MovableClock();
+    return new EngineWay(await startEngine({ paused: [APPLIER], functionClock: clock, onProgress }), clock);
   }
 
   async stop(): Promise<void> {
@@ -83,6 +89,41 @@ export class EngineWay implements Way {
       return { kind: 'nothing', reason: late ?? 'it left the queue without a result, and is not in quarantine' };
     });
     return { delivered, before, after: await this.#state(planCase, before), endedAt: systemClock() };
+  }
+
+  async window(content: unknown): Promise<string[]> {
+    try {
+      return await windowDifferences(content, (tracker, nodes) => this.#counter(tracker, nodes));
+    } finally {
+      this.#clock.set(undefined);
+    }
+  }
+
+  /** Counts by plans that every node of a pool of its own refuses, at the time that the clock of the functions is set to. */
+  async #counter(tracker: TrackerSettings, nodes: readonly NodeId[]): Promise<RefusalCounter> {
+    const berth = this.#berth;
+    const name = `windows-${++this.#windows}`;
+    const pool = await berth.registerPool({ pool: name, settings: { tracker } });
+    await berth.registerNodes(nodes.map((node) => ({ nodeId: node, pool: name, capacity: {} })));
+    this.#engine.eventSources.resume(APPLIER);
+    let plans = 0;
+    return {
+      reject: async (node, now) => {
+        this.#clock.set(now);
+        const planId = `${name}.${++plans}`;
+        const task = { taskId: planId, serviceId: name, slot: plans, nodeId: node, resources: { cpu: 1 } };
+        const { ineligibleNodes } = await berth.submit({ planId, pool: name, placements: [task] });
+        return ineligibleNodes.includes(node);
+      },
+      score: async (node, now) => {
+        const store = planStore(this.#connection.dynamo, this.#engine.tables);
+        const { windows } = await store.read(pool, { ...noNeeds(), windows: new Set([node]) });
+        return scoreOf(there(windows).get(node), now, pool.settings.tracker);
+      },
+      enable: async (node) => {
+        await berth.setEligibility(name, node, 'eligible');
+      },
+    };
   }
 
   /** Writes the state that a case begins with: what no call of the client would make, among others. */

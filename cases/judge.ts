@@ -28,18 +28,23 @@ async function problemsOf(
   way: Way,
   now: EpochMs,
 ): Promise<readonly string[]> {
-  if (kind === 'window') return way.window?.(content) ?? [NO_CLOCK];
+  if (kind === 'window') return tried(() => way.window(content));
   if (planCase === undefined) return [`not covered yet: ${kind === undefined ? NO_KIND : `cases of kind ${kind}`}`];
   if ('problems' in planCase) return planCase.problems.map((problem) => `not a case of kind plan: ${problem}`);
   const prefix = `case-${at}.`;
-  try {
+  return tried(async () => {
     const renamed = renamedCase(planCase, prefix);
     const outcome = await way.run(renamed, now);
     return differences(renamed, outcome).map((problem) => problem.replaceAll(prefix, ''));
+  });
+}
+
+async function tried(run: () => Promise<readonly string[]>): Promise<readonly string[]> {
+  try {
+    return await run();
   } catch (error) {
     return [`it could not be run: ${error instanceof Error ? error.message : String(error)}`];
   }
 }
 
-const NO_CLOCK = 'not covered yet: cases of kind window through the engine: its clock cannot be moved';
 const NO_KIND = 'cases that name no kind (those of the task reaper and of the node scaler)';

@@ -27,7 +27,14 @@ describe('npm run cases', () => {
   const file = (name: string) => join(folder, name);
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'berth-cases-'));
-    writeFileSync(file('window.json'), '[{"id": "W", "kind": "window", "timeline": []}]');
+    const counted = {
+      id: 'W',
+      kind: 'window',
+      tracker: {},
+      timeline: [{ type: 'reject', t: 0, nodeId: 'n', score: 1 }],
+    };
+    const wrong = { ...counted, id: 'V', timeline: [{ type: 'reject', t: 0, nodeId: 'n', score: 2 }] };
+    writeFileSync(file('window.json'), JSON.stringify([counted, wrong]));
     writeFileSync(file('reaper.json'), '[{"id": "R1"}, {"id": "R2"}]');
     writeFileSync(file('broken.json'), '[{"id": ');
     const expect = { perPlan: [{ status: 'applied' }] };
@@ -42,12 +49,13 @@ describe('npm run cases', () => {
     expect(await cases([file('window.json'), file('reaper.json')])).toMatchObject({
       status: 1,
       lines: [
-        'FAILED W (engine): not covered yet: cases of kind window through the engine: its clock cannot be moved',
+        'FAILED V (pure): timeline[0] (reject n at 0 s): expected score 2, came 1',
+        'FAILED V (engine): timeline[0] (reject n at 0 s): expected score 2, came 1',
         expect.stringMatching(/^FAILED R1 \(pure\): not covered yet: /),
         expect.stringMatching(/^FAILED R1 \(engine\): not covered yet: /),
         expect.stringMatching(/^FAILED R2 \(pure\): not covered yet: /),
         expect.stringMatching(/^FAILED R2 \(engine\): not covered yet: /),
-        '1 passed, 5 failed',
+        '2 passed, 6 failed',
       ],
     });
   });

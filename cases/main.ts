@@ -66,7 +66,7 @@ async function engineFor(
   cases: readonly AnyCase[],
   onProgress: (step: string) => void,
 ): Promise<Way & { stop?: () => Promise<void> }> {
-  if (!cases.some(({ kind }) => kind === 'plan')) return failing(new Error('it was not started'));
+  if (!cases.some(({ kind }) => kind === 'plan' || kind === 'window')) return failing(new Error('it was not started'));
   try {
     return await EngineWay.start(onProgress);
   } catch (error) {
@@ -76,7 +76,8 @@ async function engineFor(
 
 function failing(error: unknown): Way {
   const reason = error instanceof Error ? error.message : String(error);
-  return { name: 'engine', run: () => Promise.reject(new Error(`the local engine did not start: ${reason}`)) };
+  const fail = () => Promise.reject(new Error(`the local engine did not start: ${reason}`));
+  return { name: 'engine', run: fail, window: fail };
 }
 
 function startBar(total: number): SingleBar | undefined {

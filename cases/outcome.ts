@@ -25,6 +25,6 @@ export interface Outcome {
 export interface Way {
   readonly name: string;
   run(planCase: PlanCase, now: EpochMs): Promise<Outcome>;
-  /** What did not come as a case of kind `window` expects. Not there: such cases cannot be run this way. */
-  window?(content: unknown): string[];
+  /** What did not come as a case of kind `window` expects. */
+  window(content: unknown): Promise<string[]>;
 }

@@ -13,7 +13,7 @@ import type { EpochMs } from '../lib/time.ts';
 import { type ClusterState, initialState } from './cluster-state.ts';
 import type { Delivered, Outcome, Way } from './outcome.ts';
 import { groupOf, type PlanCase } from './plan-case.ts';
-import { windowDifferences } from './window-case.ts';
+import { pureCounter, windowDifferences } from './window-case.ts';
 
 /** The deciding part alone, with everything known that the case knows. */
 export const PURE_WAY: Way = {
@@ -21,7 +21,7 @@ export const PURE_WAY: Way = {
   async run(planCase, now) {
     return runPure(planCase, now);
   },
-  window: windowDifferences,
+  window: (content) => windowDifferences(content, pureCounter),
 };
 
 function runPure(planCase: PlanCase, now: EpochMs): Outcome {

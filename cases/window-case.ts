@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { nodeId } from '../lib/ids.ts';
-import { type Marks, poolSettingsSchema } from '../lib/nodes/pool.ts';
+import { type NodeId, nodeId } from '../lib/ids.ts';
+import { type Marks, poolSettingsSchema, type TrackerSettings } from '../lib/nodes/pool.ts';
 import { countRefusal, type RejectionWindow, scoreOf } from '../lib/plans/rejections.ts';
 import type { EpochMs } from '../lib/time.ts';
 import { shaped } from './shape.ts';
@@ -28,50 +28,75 @@ type WindowEvent = z.output<typeof eventSchema>;
 
 const windowCaseSchema = z.object({ tracker: poolSettingsSchema.shape.tracker, timeline: z.array(eventSchema) });
 
-/** Plays a case of kind `window` on the counting of refusals alone; what did not come as it expects. */
-export function windowDifferences(content: unknown): string[] {
+/** What counts the refusals of nodes of one pool. */
+export interface RefusalCounter {
+  /** Has a plan refused by the node at `now`. Whether that made the node ineligible. */
+  reject(node: NodeId, now: EpochMs): Promise<boolean>;
+  /** Refusals inside the node's window at `now`. */
+  score(node: NodeId, now: EpochMs): Promise<number>;
+  /** An operator makes the node eligible again. */
+  enable(node: NodeId, now: EpochMs): Promise<void>;
+}
+
+/** Plays a case of kind `window` on what `counterFor` makes for its nodes and settings; what did not come as it expects. */
+export async function windowDifferences(
+  content: unknown,
+  counterFor: (tracker: TrackerSettings, nodes: readonly NodeId[]) => RefusalCounter | Promise<RefusalCounter>,
+): Promise<string[]> {
   const outcome = shaped(windowCaseSchema, content);
   if ('problems' in outcome) return outcome.problems.map((problem) => `not a case of kind window: ${problem}`);
   const { tracker, timeline } = outcome.data;
-  const windows = new Map<string, RejectionWindow>();
-  const ineligible = new Set<string>();
+  const counter = await counterFor(tracker, [...new Set(timeline.map((event) => event.nodeId))]);
+  const differences: string[] = [];
+  for (const [at, event] of timeline.entries()) {
+    for (const problem of await play(event, counter)) {
+      differences.push(`timeline[${at}] (${event.type} ${event.nodeId} at ${event.t} s): ${problem}`);
+    }
+  }
+  return differences;
+}
+
+async function play(event: WindowEvent, counter: RefusalCounter): Promise<string[]> {
+  let now = epoch(event.t);
+  if (event.type === 'enable') {
+    await counter.enable(event.nodeId, now);
+    return [];
+  }
+  let marked = 0;
+  if (event.type === 'reject') {
+    for (let nth = 0; nth < event.count; nth++) {
+      now = epoch(event.t + nth * event.everySeconds);
+      if (await counter.reject(event.nodeId, now)) marked++;
+    }
+  }
+  const expected = event.type === 'reject' ? event.marks : undefined;
+  const came = typeof expected === 'boolean' ? marked > 0 : marked;
+  const left = await counter.score(event.nodeId, now);
+  return [
+    ...(expected === undefined || expected === came ? [] : [`expected marks ${expected}, came ${came}`]),
+    ...(event.score === undefined || event.score === left ? [] : [`expected score ${event.score}, came ${left}`]),
+  ];
+}
+
+/** The counting alone, as the applier does it for a node that is in the pool. */
+export function pureCounter(tracker: TrackerSettings): RefusalCounter {
+  const windows = new Map<NodeId, RejectionWindow>();
+  const ineligible = new Set<NodeId>();
   let marks: Marks | undefined;
-
-  /** Counts a refusal as it is counted of a node that is in the pool: if the node was eligible. Whether it marks the node. */
-  const reject = (event: WindowEvent & { type: 'reject' }, now: EpochMs): boolean => {
-    if (!tracker.enabled || ineligible.has(event.nodeId)) return false;
-    const counted = countRefusal(event.nodeId, windows.get(event.nodeId), marks, now, tracker);
-    windows.set(event.nodeId, counted.window);
-    marks = counted.marks;
-    if (counted.verdict === 'marked') ineligible.add(event.nodeId);
-    return counted.verdict === 'marked';
+  return {
+    async reject(node, now) {
+      if (!tracker.enabled || ineligible.has(node)) return false;
+      const counted = countRefusal(node, windows.get(node), marks, now, tracker);
+      windows.set(node, counted.window);
+      marks = counted.marks;
+      if (counted.verdict === 'marked') ineligible.add(node);
+      return counted.verdict === 'marked';
+    },
+    score: async (node, now) => scoreOf(windows.get(node), now, tracker),
+    async enable(node) {
+      ineligible.delete(node);
+    },
   };
-
-  const play = (event: WindowEvent): string[] => {
-    if (event.type === 'enable') {
-      ineligible.delete(event.nodeId);
-      return [];
-    }
-    let now = epoch(event.t);
-    let marked = 0;
-    if (event.type === 'reject') {
-      for (let nth = 0; nth < event.count; nth++) {
-        now = epoch(event.t + nth * event.everySeconds);
-        if (reject(event, now)) marked++;
-      }
-    }
-    const expected = event.type === 'reject' ? event.marks : undefined;
-    const came = typeof expected === 'boolean' ? marked > 0 : marked;
-    const left = scoreOf(windows.get(event.nodeId), now, tracker);
-    return [
-      ...(expected === undefined || expected === came ? [] : [`expected marks ${expected}, came ${came}`]),
-      ...(event.score === undefined || event.score === left ? [] : [`expected score ${event.score}, came ${left}`]),
-    ];
-  };
-
-  return timeline.flatMap((event, at) =>
-    play(event).map((problem) => `timeline[${at}] (${event.type} ${event.nodeId} at ${event.t} s): ${problem}`),
-  );
 }
 
 /** A case's time in seconds as a time of ours. Some day in 2026, so that no time is negative whatever the case has. */

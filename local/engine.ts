@@ -12,6 +12,7 @@ import type { EventSourceContext } from './event-sources/event-source.ts';
 import { EventSources } from './event-sources/event-sources.ts';
 import { eventSourceOf } from './event-sources/start.ts';
 import type { FunctionRunner } from './functions/function-runner.ts';
+import type { MovableClock } from './functions/movable-clock.ts';
 import { startFunctions } from './functions/start-functions.ts';
 import { clientEnvironment, type Endpoints } from './local-environment.ts';
 import { LogFile, type LogLine } from './log.ts';
@@ -53,6 +54,8 @@ export interface EngineOptions {
   readonly onLog?: ((line: LogLine) => void) | undefined;
   /** Time of the queues, for tests that do not want to wait for a visibility time-out. Default: the system's. */
   readonly clock?: Clock | undefined;
+  /** Time that the functions see, for tests about minutes and days. Default: the system's. */
+  readonly functionClock?: MovableClock | undefined;
   /** Told of every event that a function puts onto the event bus. */
   readonly onEvent?: ((event: BusEvent) => void) | undefined;
 }
@@ -135,7 +138,8 @@ async function start(options: EngineOptions, cleanup: Cleanup): Promise<Engine> 
     options.onEvent?.(event);
   });
   cleanup.add(() => bus.close());
-  const running = { temporary, meter, sqs, eventBus: bus.url, maxConcurrency, onOutput: log };
+  const clock = options.functionClock;
+  const running = { temporary, meter, sqs, eventBus: bus.url, clock, maxConcurrency, onOutput: log };
   const functions = await startFunctions(resources, running, cleanup);
   const eventSources = startEventSources(options, resources, { sqs, functions, log }, cleanup);
 

@@ -17,6 +17,8 @@ export interface WorkerData {
     readonly logGroupName: string;
     readonly logStreamName: string;
   };
+  /** Shared time in milliseconds since 1970, NaN while it is the system's (`MovableClock`). Not there: the system's. */
+  readonly clock?: SharedArrayBuffer | undefined;
 }
 
 export interface WorkerRequest {
@@ -42,7 +44,11 @@ export type WorkerAnswer =
 type Handler = (event: unknown, context: unknown) => unknown;
 
 const port = parentPort as NonNullable<typeof parentPort>;
-const { bundleUrl, exportName, context } = workerData as WorkerData;
+const { bundleUrl, exportName, context, clock } = workerData as WorkerData;
+
+/** The engine's own time: what is left of an invocation does not depend on what the function takes for the time. */
+const SystemDate = Date;
+if (clock) globalThis.Date = dateOf(new Float64Array(clock));
 
 let handler: Handler | undefined;
 try {
@@ -61,7 +67,7 @@ port.on('message', async ({ requestId, event, deadline }: WorkerRequest) => {
       ...context,
       awsRequestId: requestId,
       callbackWaitsForEmptyEventLoop: true,
-      getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
+      getRemainingTimeInMillis: () => Math.max(0, deadline - SystemDate.now()),
     });
     // `undefined`, which JSON does not have, reaches the caller as null.
     await answer({ kind: 'returned', payload: JSON.stringify(result) ?? 'null' });
@@ -86,4 +92,13 @@ function drained(stream: NodeJS.WriteStream): Promise<void> {
 function describe(error: unknown): WorkerError {
   if (!(error instanceof Error)) return { errorType: typeof error, errorMessage: String(error), trace: [] };
   return { errorType: error.name, errorMessage: error.message, trace: (error.stack ?? '').split('\n') };
+}
+
+/** `Date` as ever, but for what it takes for now. */
+function dateOf(time: Float64Array): DateConstructor {
+  const now = () => (Number.isNaN(time[0]) ? SystemDate.now() : (time[0] as number));
+  return new Proxy(SystemDate, {
+    construct: (target, args, self) => Reflect.construct(target, args.length === 0 ? [now()] : args, self),
+    get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
+  });
 }

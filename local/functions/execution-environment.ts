@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { WorkerAnswer, WorkerData, WorkerError, WorkerRequest } from './environment-worker.ts';
 import { LineSplitter } from './line-splitter.ts';
+import type { MovableClock } from './movable-clock.ts';
 
 /** Lambda's limit for loading a function. */
 const INIT_TIMEOUT_MS = 10_000;
@@ -42,7 +43,7 @@ export class ExecutionEnvironment {
   #end: WorkerError | undefined;
 
   /** Begins to start; `load` says how that went. `script`: see `writeWorkerScript`. */
-  constructor(definition: FunctionDefinition, script: string, onOutput: OutputListener) {
+  constructor(definition: FunctionDefinition, script: string, onOutput: OutputListener, clock?: MovableClock) {
     this.#definition = definition;
     const data: WorkerData = {
       bundleUrl: pathToFileURL(definition.bundle).href,
@@ -55,6 +56,7 @@ export class ExecutionEnvironment {
         logGroupName: `/aws/lambda/${definition.functionName}`,
         logStreamName: 'local',
       },
+      clock: clock?.shared,
     };
     this.#worker = new Worker(script, {
       workerData: data,

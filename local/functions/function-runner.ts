@@ -6,6 +6,7 @@ import {
   type InvocationResult,
   type OutputListener,
 } from './execution-environment.ts';
+import type { MovableClock } from './movable-clock.ts';
 
 export interface FunctionStatistics {
   readonly invocations: number;
@@ -19,6 +20,8 @@ export interface FunctionStatistics {
 export interface FunctionRunnerOptions {
   /** Path of the script from `writeWorkerScript`. */
   readonly script: string;
+  /** The time that the function sees. Default: the system's. */
+  readonly clock?: MovableClock | undefined;
   /** Environments, and so invocations, at once; further invocations wait for their turn. */
   readonly maxConcurrency: number;
   /** Each line that a handler prints, and, as `platform`, one for each invocation that fails. */
@@ -30,6 +33,7 @@ export class FunctionRunner {
   readonly definition: FunctionDefinition;
   readonly maxConcurrency: number;
   readonly #script: string;
+  readonly #clock: MovableClock | undefined;
   readonly #onOutput: FunctionRunnerOptions['onOutput'];
   readonly #environments = new Set<ExecutionEnvironment>();
   /** The one used last is used first: the others may grow old, as on Lambda. */
@@ -41,6 +45,7 @@ export class FunctionRunner {
     this.definition = definition;
     this.maxConcurrency = options.maxConcurrency;
     this.#script = options.script;
+    this.#clock = options.clock;
     this.#onOutput = options.onOutput;
   }
 
@@ -111,7 +116,7 @@ export class FunctionRunner {
   async #start(): Promise<ExecutionEnvironment> {
     this.#statistics.coldStarts += 1;
     const onOutput: OutputListener = (stream, line, requestId) => this.#onOutput(stream, line, requestId);
-    const environment = new ExecutionEnvironment(this.definition, this.#script, onOutput);
+    const environment = new ExecutionEnvironment(this.definition, this.#script, onOutput, this.#clock);
     this.#environments.add(environment);
     try {
       await environment.load();

@@ -5,6 +5,7 @@ import type { CreatedQueue } from '../sqs/create-queues.ts';
 import { declaredFunctions } from '../template/functions.ts';
 import type { Place, Resources } from '../template/scope.ts';
 import { FunctionRunner, type FunctionRunnerOptions } from './function-runner.ts';
+import type { MovableClock } from './movable-clock.ts';
 import { writeWorkerScript } from './worker-script.ts';
 
 export interface FunctionsOptions {
@@ -14,6 +15,8 @@ export interface FunctionsOptions {
   /** URL of the event bus. */
   readonly eventBus: string;
   readonly sqs: { readonly url: string; readonly queues: readonly CreatedQueue[] };
+  /** The time that functions see; undefined: the system's. */
+  readonly clock: MovableClock | undefined;
   /** Invocations of one function at once. */
   readonly maxConcurrency: number;
   readonly onOutput: (functionName: string, ...output: Parameters<FunctionRunnerOptions['onOutput']>) => void;
@@ -40,6 +43,7 @@ export async function startFunctions(
     const definition = { ...declared, environment: withLocalQueues(environment, resources.place, sqs.queues) };
     const runner = new FunctionRunner(definition, {
       script,
+      clock: options.clock,
       maxConcurrency: Math.min(options.maxConcurrency, reservedConcurrency),
       onOutput: (...output) => options.onOutput(name, ...output),
     });

@@ -28,7 +28,6 @@ export type NodeId = z.infer<typeof nodeId>;
 export type TaskId = z.infer<typeof taskId>;
 export type PlanId = z.infer<typeof planId>;
 export type ServiceId = z.infer<typeof serviceId>;
-export type EvalId = z.infer<typeof evalId>;
 
 /** Whether `text` can be used as an id. */
 export function isId(text: unknown): text is string {

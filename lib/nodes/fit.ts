@@ -5,7 +5,7 @@ import { amountOf, checkOrder, type Resources, TASKS_RESOURCE } from './resource
 
 /** Why something does not fit a node. */
 export interface Misfit {
-  /** A code of `REJECTION_CODES`, or the name of the resource that is short. */
+  /** A code of a refusal (`plans/result.ts`), or the name of the resource that is short. */
   readonly code: string;
   readonly message: string;
 }

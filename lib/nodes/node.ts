@@ -18,10 +18,9 @@ const portRanges = text(0, 1024).check(
 );
 
 /** A device of a node, named `vendor/type/model/instance` or as the user likes. Exclusive: one task at a time. */
-export const deviceSchema = objectOf({ id: text(1, BOUNDS.idLength), healthy: z._default(flag, true) });
-export type Device = z.infer<typeof deviceSchema>;
+const deviceSchema = objectOf({ id: text(1, BOUNDS.idLength), healthy: z._default(flag, true) });
 
-export const addressSchema = objectOf({ ip: text(1, 45), reservedPorts: z.optional(portRanges) });
+const addressSchema = objectOf({ ip: text(1, 45), reservedPorts: z.optional(portRanges) });
 
 /**
  * What registers a node, or registers it again with other values. `capacity` is what tasks may use, reservations of the

@@ -6,7 +6,7 @@ import { flag, integer, listOf, objectOf, oneOf, quantity, text } from '../schem
 import { BOUNDS } from '../settings.ts';
 
 /** A port that a task claims on an address of its node. */
-export const portSchema = objectOf({
+const portSchema = objectOf({
   ip: text(1, 45),
   value: integer(0, MAX_PORT),
   label: z._default(text(0, 63), ''),
@@ -15,9 +15,9 @@ export const portSchema = objectOf({
 });
 
 /** How a volume is claimed. A single-writer claim stands beside no other claim of that volume on its node. */
-export const VOLUME_MODES = ['single-writer', 'multi-writer', 'reader-only'] as const;
+const VOLUME_MODES = ['single-writer', 'multi-writer', 'reader-only'] as const;
 
-export const volumeSchema = objectOf({ source: text(1, BOUNDS.idLength), mode: oneOf(VOLUME_MODES) });
+const volumeSchema = objectOf({ source: text(1, BOUNDS.idLength), mode: oneOf(VOLUME_MODES) });
 
 /** The place of a task: `service#slot` of a replicated service, `service@node` of a global one (slot left out). */
 export const place = {

@@ -1,25 +1,6 @@
 import * as z from 'zod/mini';
 import { evalId, nodeId, planId, taskId } from '../ids.ts';
 
-/** Codes of a refusal that says something of the node, not of one resource. A resource's own name is a code too. */
-export const REJECTION_CODES = [
-  'node-not-found',
-  'node-down',
-  'node-disconnected',
-  'node-not-ready',
-  'node-ineligible',
-  'task-conflict',
-  'cores',
-  'cpu',
-  'memory',
-  'disk',
-  'max-tasks',
-  'port-collision',
-  'device-unavailable',
-  'device-oversubscribed',
-  'volume-conflict',
-] as const;
-
 export const PLAN_STATUSES = ['applied', 'partial', 'rejected', 'invalid', 'expired'] as const;
 export type PlanStatus = (typeof PLAN_STATUSES)[number];
 
@@ -44,7 +25,11 @@ export const planResultSchema = z.strictObject({
   rejectedNodes: z.array(
     z.strictObject({
       nodeId,
-      /** One of the fixed codes, or the name of the resource that was short. */
+      /**
+       * The first rule that failed: node-not-found, node-down, node-disconnected, node-not-ready, task-conflict,
+       * node-ineligible, cores, max-tasks, port-collision, device-unavailable, device-oversubscribed, volume-conflict, or the
+       * name of the resource that was short (cpu, memory, disk, or the user's own).
+       */
       code: z.string(),
       message: z.string(),
     }),

@@ -118,6 +118,9 @@ describe('the audit of a pool', () => {
     await place('n1');
     const busy = scanning({ before: () => place('n1', { resources: { cpu: 1 } }) });
     expect(await busy.audit(pool, { mend: true })).toMatchObject({ drifts: [], unsettled: [] });
+    const one = () => place('n1', { resources: { cpu: 1 } });
+    const busier = scanning({ before: one, after: one });
+    expect(await busier.audit(pool, { mend: true })).toMatchObject({ drifts: [], unsettled: [] });
     const ending = scanning({
       after: async () => {
         const taskId = await place('n1', { resources: { cpu: 1 } });

@@ -169,14 +169,16 @@ describe('the removal of a node', () => {
   });
 
   it('lets the node be registered anew, with nothing of what it was', async () => {
-    const spec = { pool, nodeId: 'n1', capacity: { cpu: 5 } };
+    const spec = { pool, nodeId: 'n3', capacity: { cpu: 5 } };
     await bed.berth.registerNode({ ...spec, labels: { rack: 'old' } });
+    await bed.berth.setDrain(pool, 'n3', true);
     await bed.berth.snapshot(pool);
-    await bed.berth.removeNode(pool, 'n1');
+    await bed.berth.removeNode(pool, 'n3');
     bed.now = (bed.now + 1000) as typeof bed.now;
     await bed.berth.registerNode({ ...spec, labels: { rack: 'new' } });
-    const [node] = (await bed.berth.snapshot(pool)).nodes;
-    expect(node).toMatchObject({ nodeId: 'n1', labels: { rack: 'new' }, capacity: { cpu: 5 } });
-    expect((await bed.berth.node(pool, 'n1')).events).toEqual([]);
+    const { nodes } = await bed.berth.snapshot(pool);
+    const node = nodes.find(({ nodeId }) => nodeId === 'n3');
+    expect(node).toMatchObject({ labels: { rack: 'new' }, capacity: { cpu: 5 }, drain: false });
+    expect((await bed.berth.node(pool, 'n3')).events).toEqual([]);
   });
 });

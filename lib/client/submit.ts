@@ -18,11 +18,14 @@ export interface SubmitOptions {
 /** How long `submit` waits unless told otherwise, milliseconds. */
 export const SUBMIT_TIMEOUT_MS = 60_000;
 
-/** `input` as a plan that can be sent, every default filled in. Throws InvalidInputError with everything that is wrong. */
+/**
+ * `input` checked, and as the message that it is sent as: as it came, so that it is no longer than its author thought, and
+ * the same message from a later version that knows of more defaults. Throws InvalidInputError with everything that is wrong.
+ */
 export function sendablePlan(input: PlanInput): { readonly plan: Plan; readonly body: string } {
   const checked = checkPlan(input);
   if ('problems' in checked) throw new InvalidInputError('the plan', checked.problems);
-  const body = JSON.stringify(checked.plan);
+  const body = JSON.stringify(input);
   const bytes = Buffer.byteLength(body);
   if (bytes > PLATFORM.messageBytes) {
     const message = `the plan is ${bytes} bytes as JSON, a message holds ${PLATFORM.messageBytes}: split it by node`;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { MeterReading } from '../../local/dynamodb/usage.ts';
 import { checkInOrder } from '../invariants/in-order.ts';
-import { FakeCluster } from '../testing/fake-cluster.ts';
+import { FakeCluster, type FakeFaults } from '../testing/fake-cluster.ts';
 import { recording } from './recording.ts';
 import { measureUncontended } from './uncontended.ts';
 
@@ -20,8 +20,9 @@ function meterOf(fake: FakeCluster, perBatch: { requests: number; writeUnits: nu
   };
 }
 
-async function measure(perBatch: { requests: number; writeUnits: number; reads?: number }) {
+async function measure(perBatch: { requests: number; writeUnits: number; reads?: number }, faults: FakeFaults = {}) {
   const fake = new FakeCluster();
+  Object.assign(fake.faults, faults);
   const { cluster, history } = recording(fake.asCluster());
   const calls: string[] = [];
   const delivery = {
@@ -64,5 +65,10 @@ describe('says when a bound is broken', () => {
     ['a meter that counts nothing', { requests: 0, writeUnits: 0 }],
   ])('%s', async (_, perBatch) => {
     expect((await measure(perBatch)).figures.withinBounds).toBe(false);
+  });
+
+  test('a plan that was not applied', async () => {
+    const result: FakeFaults['result'] = (it) => (it.planId === 'u-plan-30' ? { ...it, status: 'partial' } : it);
+    expect((await measure({ requests: 2, writeUnits: 325 }, { result })).figures.withinBounds).toBe(false);
   });
 });

@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest';
 import type { PoolSnapshot } from '../../lib/client/index.ts';
+import type { Cluster } from '../run/cluster.ts';
 import { PoolWatch } from './watch.ts';
 
 /** A pool whose reads a test answers one by one. */
 function reads() {
   const waiting: ((index: number) => void)[] = [];
   let count = 0;
-  const snapshot = () => {
+  const asked: ('all' | number)[] = [];
+  const snapshot: Cluster['snapshot'] = (_pool, { since } = {}) => {
     count += 1;
+    asked.push(since?.index ?? 'all');
     return new Promise<PoolSnapshot>((resolve) => {
       waiting.push((index) => resolve({ index, nodes: [] } as unknown as PoolSnapshot));
     });
@@ -17,7 +20,7 @@ function reads() {
     await expect.poll(() => waiting.length).toBe(1);
     waiting.shift()?.(index);
   };
-  return { snapshot, answer, count: () => count };
+  return { snapshot, answer, asked, count: () => count };
 }
 
 test('one read serves all who ask while it is under way, and all who ask for no more afterwards', async () => {
@@ -40,7 +43,7 @@ test('a read that began too early for somebody is followed by one more, for all 
   expect((await early).index).toBe(3);
   await pool.answer(6);
   expect((await Promise.all(late)).map(({ index }) => index)).toEqual([6, 6]);
-  expect(pool.count()).toBe(2);
+  expect(pool.asked).toEqual(['all', 3]);
 });
 
 test('room that was given back after a read began is not taken to be in it', async () => {
@@ -54,6 +57,7 @@ test('room that was given back after a read began is not taken to be in it', asy
   const second = watch.sight(0, watch.releases);
   await pool.answer(1);
   expect((await second).releases).toBe(1);
+  expect(pool.asked).toEqual(['all', 'all']);
 });
 
 test('a snapshot older than a commit that was answered is an error: the client promises that it cannot be', async () => {

@@ -19,7 +19,7 @@ const COMPARED_LEAST = 8;
 
 /** Commits that a worker's view may lag behind the last one that it knows of: reading the pool for each plan costs more than
  * a refusal now and then. */
-const MAX_LAG = 32;
+const MAX_LAG = 8;
 
 export interface WorkerOptions {
   readonly name: string;

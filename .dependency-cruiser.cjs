@@ -10,7 +10,7 @@ const PURE_PACKAGES = 'node_modules/zod/';
 /** A hash is a pure function of its input; nothing else of node:crypto is (test/house/purity.test.ts). */
 const HASHES = '^lib/hash\\.ts$';
 
-const OURS = '^(lib|functions|infra|local|demo|bench|examples|test)/';
+const OURS = '^(lib|functions|infra|local|demo|cases|bench|examples|test)/';
 
 function only(folder, allowed, comment) {
   return {
@@ -30,6 +30,7 @@ module.exports = {
     only('infra', ['^lib/(settings|store/tables)\\.ts$'], 'Settings and tables are all that infra and lib share.'),
     only('local', ['^lib/', '^infra/'], 'The engine synthesizes infra and runs bundles; it never imports a handler.'),
     only('demo', ['^lib/', '^local/'], 'The demo is a user of the client and of the engine.'),
+    only('cases', ['^lib/', '^local/'], 'Cases are run through the pure code of lib and through the engine.'),
     only('examples', ['^lib/client/index\\.ts$'], 'An example imports what a user imports: the client.'),
     only('bench', ['^lib/', '^functions/', '^infra/', '^local/', '^demo/'], 'A benchmark measures anything but tests.'),
     {

@@ -22,6 +22,8 @@ const TARGETS: Files = {
     "import { app } from '../infra/main.ts';\nimport { put } from '../lib/store/put.ts';\nexport const engine = app + put;\n",
   'demo/main.ts':
     "import { submit } from '../lib/client/index.ts';\nimport { engine } from '../local/main.ts';\nexport const demo = submit + engine;\n",
+  'cases/main.ts':
+    "import { submit } from '../lib/client/index.ts';\nimport { engine } from '../local/main.ts';\nexport const cases = submit + engine;\n",
   'bench/main.ts': "import { demo } from '../demo/main.ts';\nexport const bench = demo;\n",
   'test/helper.ts': "import { put } from '../lib/store/put.ts';\nexport const helper = put;\n",
   'lib/hash.ts': "import { createHash } from 'node:crypto';\nexport const hash = createHash;\n",
@@ -57,6 +59,7 @@ const WRONG: readonly (readonly [file: string, imported: string, rule: string])[
   ['local/to-functions.ts', '../functions/one/handler.ts', 'local-arrows'],
   ['local/to-demo.ts', '../demo/main.ts', 'local-arrows'],
   ['demo/to-functions.ts', '../functions/one/handler.ts', 'demo-arrows'],
+  ['cases/to-demo.ts', '../demo/main.ts', 'cases-arrows'],
   ['examples/to-store.ts', '../lib/store/put.ts', 'examples-arrows'],
   ['bench/to-test.ts', '../test/helper.ts', 'bench-arrows'],
   ['lib/store/to-client.ts', '../client/index.ts', 'store-below-client'],

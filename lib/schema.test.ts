@@ -41,6 +41,10 @@ describe('problemsOf', () => {
     [{ name: null }, ['name: expected a text of 1 to 3 characters, got null']],
     [{ name: 'a', amount: -1 }, ['amount: expected a whole number from 0 to 9007199254740991, got -1']],
     [{ name: 'a', amount: -0.5 }, ['amount: expected a whole number from 0 to 9007199254740991, got -0.5']],
+    [
+      { name: 'a', amount: 1e16 },
+      ['amount: expected a whole number from 0 to 9007199254740991, got 10000000000000000'],
+    ],
     [{ name: 'a', list: {} }, ['list: expected a list, got an object']],
     [{ name: 'a', list: [1] }, ['list[0]: expected an object, got 1']],
     [{ name: 'a', list: [{ kind: 'a' }, { kind: 'c' }] }, ['list[1].kind: expected one of a, b, got "c"']],

@@ -53,6 +53,15 @@ describe('amounts', () => {
     expect(change?.need.get('cpu')).toBe(500);
   });
 
+  it('that some part needed are needed, however little the parts after it need', () => {
+    const change = adding(takes(['t1', cpu(500)]), {
+      gives: gives(['h1', cpu(400)]).gives,
+      takes: takes(['t2', cpu(100)]).takes,
+    });
+    expect(change?.net.get('cpu')).toBe(200);
+    expect(change?.need.get('cpu')).toBe(500);
+  });
+
   it('that are given back first lessen the need, down to less than nothing', () => {
     const change = adding(gives(['h1', cpu(400)]), takes(['t1', cpu(300)]));
     expect(change?.net.get('cpu')).toBe(-100);

@@ -265,7 +265,7 @@ describe('the message group', () => {
   });
 
   it('is not compared with what can be no pool', () => {
-    expect(problems({ ...plan, pool: 'a b' }, 'a b')).toEqual([`pool: expected ${ID}, got "a b"`]);
+    expect(problems({ ...plan, pool: 'a b' }, 'prod')).toEqual([`pool: expected ${ID}, got "a b"`]);
   });
 });
 

@@ -4,6 +4,7 @@ import { decide, ending, placing } from '../../test/support/deciding.ts';
 import { exchanged } from '../nodes/account.ts';
 import { holdingOf } from '../tasks/holding.ts';
 import type { Task } from '../tasks/task.ts';
+import type { EpochMs } from '../time.ts';
 import type { PartEffect } from './decide-part.ts';
 
 type Wants = NonNullable<Parameters<typeof placementOf>[1]>;
@@ -198,10 +199,11 @@ describe.each(['stops', 'preemptions'] as const)('one of the %s', (list) => {
   });
 
   it('of a task that was stopped, but not released, gives back what it holds', () => {
-    const task = taskOf('t1', { resources: { cpu: 4 } }, { desiredState: 'shutdown', desiredAt: NOW });
+    const desiredAt = (NOW - 5) as EpochMs;
+    const task = taskOf('t1', { resources: { cpu: 4 } }, { desiredState: 'shutdown', desiredAt });
     expect(effect(task)).toMatchObject({
       exchange: { gives: [holdingOf(task)] },
-      tasks: [{ released: true, desiredState: 'shutdown' }],
+      tasks: [{ released: true, desiredState: 'shutdown', desiredAt }],
     });
   });
 

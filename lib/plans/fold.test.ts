@@ -86,13 +86,12 @@ describe('a result', () => {
   });
 
   it('is bounded, whatever the messages of its nodes', () => {
-    const device = '"'.repeat(128);
-    const facts = factsOf({ accounts: [node('n1')], noTasks: fresh('t1'), noWindows: ['n1'] });
-    const [result] = results(
-      [place('p1', 't1', { devices: [device], ports: [{ ip: '😀'.repeat(45), value: 1 }] })],
-      facts,
-    );
-    expect(result?.rejectedNodes[0]?.message.length).toBeLessThanOrEqual(400);
+    const volumes = [{ source: '😀'.repeat(128), mode: 'single-writer' as const }];
+    const held = taskOf('h'.repeat(128), { slot: 9, volumes });
+    const facts = factsOf({ accounts: [accountWith(spec, [held])], noTasks: fresh('t1'), noWindows: ['n1'] });
+    const message = results([place('p1', 't1', { volumes })], facts)[0]?.rejectedNodes[0]?.message;
+    expect(message).toHaveLength(400);
+    expect(message).toMatch(/^volume .* is held by task h+…$/u);
   });
 });
 

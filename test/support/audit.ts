@@ -8,7 +8,7 @@ export interface Audited {
 }
 
 /** How much of each resource the tasks of a node use. */
-export function usedBy(tasks: readonly Task[]): Map<string, number> {
+function usedBy(tasks: readonly Task[]): Map<string, number> {
   const used = new Map<string, number>([['max-tasks', tasks.length]]);
   for (const { resources } of tasks) {
     for (const [name, amount] of Object.entries(resources)) used.set(name, (used.get(name) ?? 0) + amount);

@@ -22,7 +22,7 @@ export interface ScriptedStore extends PlanStore {
 export const COMMITTED: CommitOutcome = { kind: 'committed' };
 
 /** What a look at nothing has shown. */
-export function learned(more: Partial<Learned> = {}): Learned {
+function learned(more: Partial<Learned> = {}): Learned {
   return {
     accounts: new Map(),
     tasks: new Map(),

@@ -91,7 +91,7 @@ function taskSummary(task: Task): TaskSummary {
   };
 }
 
-export function resultSummary(result: PlanResult): ResultSummary {
+function resultSummary(result: PlanResult): ResultSummary {
   const { status, committed, rejectedNodes, alreadyGone, ineligibleNodes, refreshIndex } = result;
   return {
     ...{ status, committed, alreadyGone },

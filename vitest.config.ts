@@ -30,8 +30,8 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: Math.min(4, availableParallelism()),
     // For tests that start an engine on a busy machine of two cores. No test passes or fails by its duration.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     allowOnly: false,
     restoreMocks: true,
     unstubEnvs: true,

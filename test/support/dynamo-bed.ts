@@ -27,12 +27,14 @@ export function dynamoContractBed({ client, tables }: Database, script: FaultScr
       if (!pool) throw new Error('a pool must be put first');
       if (pool !== known) await put(tables.pools, poolItem(pool));
       known = pool;
-      for (const account of accounts) {
-        const { nodeId } = account;
-        await put(tables.nodes, accountItem(accountKey(pool.pool, pool.shards, nodeId), account));
-        await put(tables.nodes, { ...profileKey(pool.pool, pool.shards, nodeId), events: [] });
-      }
-      for (const task of tasks) await put(tables.tasks, taskItem(task));
+      const { pool: name, shards } = pool;
+      await Promise.all([
+        ...accounts.flatMap((account) => [
+          put(tables.nodes, accountItem(accountKey(name, shards, account.nodeId), account)),
+          put(tables.nodes, { ...profileKey(name, shards, account.nodeId), events: [] }),
+        ]),
+        ...tasks.map((task) => put(tables.tasks, taskItem(task))),
+      ]);
     },
   };
 }

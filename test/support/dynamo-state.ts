@@ -26,11 +26,10 @@ export async function readWorld(database: Database, pool: Pool, planIds: readonl
     windows.set(window.nodeId, window);
   }
   const results = new Map<string, PlanResult>();
-  for (const planId of planIds) {
-    const key = { TableName: database.tables.plans, Key: marshall({ planId }) };
-    const { Item } = await database.client.send(new GetItemCommand(key));
+  const keys = planIds.map((planId) => ({ TableName: database.tables.plans, Key: marshall({ planId }) }));
+  for (const { Item } of await Promise.all(keys.map((key) => database.client.send(new GetItemCommand(key))))) {
     const stored = Item && resultFromItem(unmarshall(Item));
-    if (stored) results.set(planId, stored.result);
+    if (stored) results.set(stored.result.planId, stored.result);
   }
   return { accounts, tasks: await tasksOf(database, pool), results, windows };
 }

@@ -180,12 +180,18 @@ const faults: fc.Arbitrary<Fault | undefined> = fc.oneof(
   },
 );
 
-/**
- * Histories of one pool. `open`: agents report ends and nodes are registered again while plans are applied, so that what
- * a plan comes to depends on what came first; otherwise there is one right outcome. `staged`: transactions are small, so
- * that most plans are committed in steps, many of them all at once.
- */
-export function histories(pool: string, { open = false, staged = false } = {}): fc.Arbitrary<History> {
+export interface HistoryOptions {
+  /**
+   * Agents report ends and nodes are registered again while plans are applied, so that what a plan comes to depends on
+   * what came first. Default: there is one right outcome.
+   */
+  readonly open?: boolean;
+  /** Transactions are small, so that most plans are committed in steps, many of them all at once. Default: some. */
+  readonly staged?: boolean;
+}
+
+/** Histories of one pool. */
+export function histories(pool: string, { open = false, staged = false }: HistoryOptions = {}): fc.Arbitrary<History> {
   return fc.integer({ min: 2, max: 4 }).chain((count) =>
     fc.tuple(...Array.from({ length: count }, (_, at) => nodeSpecs(pool, `n${at}`, staged))).chain((nodes) => {
       const plans = fc.record({

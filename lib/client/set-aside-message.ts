@@ -88,7 +88,7 @@ function subjectOf(message: Message): string | undefined {
   const reason = attributeOf(message, 'reason');
   const body = reason === undefined ? undefined : objectIn(message.Body ?? '');
   if (body === undefined || typeof body.about !== 'string') return undefined;
-  const same = body.messageId === attributeOf(message, 'messageId') && String(body.reason).startsWith(reason ?? '');
+  const same = body.messageId === attributeOf(message, 'messageId') && body.reason === reason;
   return same ? body.about : undefined;
 }
 

@@ -1,4 +1,5 @@
 import { ChangeMessageVisibilityBatchCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { clip } from '../schema.ts';
 import { PLATFORM } from '../settings.ts';
 
 /** Where a message came from, and why it could not be used. */
@@ -24,28 +25,30 @@ export async function quarantine(
   signal?: AbortSignal,
 ): Promise<void> {
   const options = signal ? { abortSignal: signal } : {};
+  // Whoever hands in more than this, the body itself for one, must not have it sent along.
+  const told = {
+    reason: tellable(origin.reason),
+    messageId: tellable(origin.messageId),
+    group: tellable(origin.group),
+    source: tellable(origin.source),
+  };
+  const MessageAttributes = Object.fromEntries(
+    Object.entries(told).map(([name, value]) => [name, { DataType: 'String', StringValue: value || '-' }]),
+  );
   if (Buffer.byteLength(body) + ATTRIBUTE_BYTES <= PLATFORM.messageBytes) {
-    await client.send(
-      new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body, MessageAttributes: attributesOf(origin) }),
-      options,
-    );
+    await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body, MessageAttributes }), options);
     return;
   }
   const { MessageId } = await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body }), options);
-  const note = { ...origin, about: MessageId };
-  await client.send(
-    new SendMessageCommand({
-      QueueUrl: queueUrl,
-      MessageBody: JSON.stringify(note),
-      MessageAttributes: attributesOf(origin),
-    }),
-    options,
-  );
+  const note = JSON.stringify({ ...told, about: MessageId });
+  await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: note, MessageAttributes }), options);
 }
 
-function attributesOf({ reason, messageId, group, source }: QuarantineOrigin) {
-  const text = (value: string) => ({ DataType: 'String', StringValue: value.slice(0, 400) || '-' });
-  return { reason: text(reason), messageId: text(messageId), group: text(group), source: text(source) };
+/** Characters that SQS takes in no text: those that XML 1.0 does not know. JSON can name them, so that a reason may hold one. */
+const UNTELLABLE = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
+
+function tellable(text: string): string {
+  return clip(text, 400).replace(UNTELLABLE, '\uFFFD');
 }
 
 /** Lets messages be received again after `seconds`. One that cannot be is received when its visibility ends. */

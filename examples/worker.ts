@@ -1,7 +1,7 @@
 /**
  * A scheduler worker of one page: places tasks of a service on the nodes of a pool.
  *
- *   npm start -- --env-file berth.env     in one terminal: the local engine
+ *   npm start -- --write-env berth.env    in one terminal: the local engine
  *   . ./berth.env && npm run example      in another; any number at once (npm run example -- TASKS, default 12)
  */
 import { ulid } from 'ulid';

@@ -5,7 +5,7 @@ import { marksAt } from '../plans/rejections.ts';
 import { systemClock } from '../time.ts';
 import { type Cli, type CommonOptions, commandOf } from './context.ts';
 import { BadInputError } from './io.ts';
-import { counted, fields, table } from './table.ts';
+import { type Cell, counted, fields, table } from './table.ts';
 
 /** `berth pool`. */
 export function poolCommands(cli: Cli): Command {
@@ -49,17 +49,15 @@ function showCommand(cli: Cli): Command {
         };
         const marksLeft = marksAt(pool.marks, systemClock(), pool.settings.tracker);
         print({ ...pool, marksLeft, nodes: { all: nodes.length, ...count } }, () =>
-          [
-            poolText(pool),
-            fields([
-              ['marks left', marksLeft.toFixed(1)],
-              ['nodes', nodes.length],
-              ['  schedulable', count.schedulable],
-              ['  ineligible', count.ineligible],
-              ['  draining', count.draining],
-              ['  not ready', count.notReady],
-            ]),
-          ].join('\n'),
+          fields([
+            ...poolPairs(pool),
+            ['marks left', marksLeft.toFixed(1)],
+            ['nodes', nodes.length],
+            ['  schedulable', count.schedulable],
+            ['  ineligible', count.ineligible],
+            ['  draining', count.draining],
+            ['  not ready', count.notReady],
+          ]),
         );
         return undefined;
       }),
@@ -130,7 +128,7 @@ function setCommand(cli: Cli): Command {
           throw new BadInputError(`nothing is to be changed of pool ${name}; see: berth pool set --help`);
         }
         const pool = Object.keys(change).length > 0 ? await berth.changePool(name, change) : await berth.pool(name);
-        print(pool, () => `${exists ? 'changed' : 'made'}\n${poolText(pool)}`);
+        print(pool, () => `${exists ? 'changed' : 'made'}\n${fields(poolPairs(pool))}`);
         return undefined;
       }),
     );
@@ -189,8 +187,8 @@ function nullable<T>(value: OrDefault<T>): T | null {
   return value === DEFAULT ? null : (value as T);
 }
 
-function poolText({ pool, index, shards, settings }: Pool): string {
-  return fields([
+function poolPairs({ pool, index, shards, settings }: Pool): (readonly [string, Cell])[] {
+  return [
     ['pool', pool],
     ['index', index],
     ['shards', shards],
@@ -198,7 +196,7 @@ function poolText({ pool, index, shards, settings }: Pool): string {
     ['for', ineligibleText(settings)],
     ['at most', marksText(settings)],
     ['stopped tasks', stopText(settings)],
-  ]);
+  ];
 }
 
 function trackerText({ tracker: { enabled, threshold, windowSeconds } }: PoolSettings): string {

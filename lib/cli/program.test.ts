@@ -2,10 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BerthBed, startBerthBed } from '../../test/support/berth-bed.ts';
 import { berthCommand } from '../../test/support/command.ts';
+import type { PoolName } from '../ids.ts';
+import { accountItem, accountKey } from '../store/account-item.ts';
+import { marshall } from '../store/dynamo.ts';
 
 let bed: BerthBed;
 let directory: string;
@@ -215,6 +219,23 @@ describe('berth node show, audit and node remove', () => {
       status: 1,
       err: expect.stringMatching('there is no pool none'),
     });
+  });
+
+  it('mend an account that drifted, if they are told to', async () => {
+    const { account } = await bed.berth.node('prod', 'n2');
+    const key = accountKey('prod' as PoolName, 2, account.nodeId);
+    const Item = marshall(accountItem(key, { ...account, free: { ...account.free, cpu: 1 } }));
+    await bed.database.client.send(new PutItemCommand({ TableName: bed.database.tables.nodes, Item }));
+    const found = await berth('audit', 'prod');
+    expect(found.status).toBe(3);
+    expect(found.out).toMatch(
+      /NODE +WHAT +IS +SHOULD BE\nn2 +free.cpu +1 +1000 +not mended\n\n.*berth audit POOL --mend/,
+    );
+    expect(await berth('audit', 'prod', '--mend')).toMatchObject({
+      status: 0,
+      out: expect.stringMatching(/1000 +mended/),
+    });
+    expect((await parsed('audit', 'prod')).drifts).toEqual([]);
   });
 
   it('refuse to remove what is held, unless forced', async () => {

@@ -138,6 +138,30 @@ describe('the quarantine', () => {
     expect((await planQueue()).map(({ body }) => body)).toEqual(['once']);
   });
 
+  it('does not send again what comes back at once', async () => {
+    await park('nonsense');
+    await park('more of it');
+    const { sqs } = bed.connection;
+    let sends = 0;
+    // An applier that finds it as unusable as before.
+    const send = async (command: object, ...rest: unknown[]) => {
+      const answer = await (sqs.send as (...args: unknown[]) => Promise<{ MessageId?: string }>)(command, ...rest);
+      if (command instanceof SendMessageCommand) {
+        if (++sends > 2) throw new TypeError('it was sent again');
+        const about = { ...origin, messageId: answer.MessageId ?? '' };
+        await quarantine(bed.sqs, bed.queues.quarantine, command.input.MessageBody ?? '', about);
+      }
+      return answer;
+    };
+    const proxy = new Proxy(sqs, { get: (target, name) => (name === 'send' ? send : Reflect.get(target, name)) });
+    const outcomes = await berthOver({ ...bed.connection, sqs: proxy }).quarantine.redrive('all');
+    expect(outcomes.map(({ refusal }) => refusal)).toEqual([
+      ...[undefined, undefined],
+      ...['it has come back: it is no plan', 'it has come back: it is no plan'],
+    ]);
+    expect(await bed.berth.quarantine.list()).toHaveLength(2);
+  });
+
   it('forgets what is discarded', async () => {
     await park('a');
     await park('b');

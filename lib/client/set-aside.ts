@@ -32,7 +32,7 @@ export interface SetAside {
    * Sends messages back to the plan queue as they came, each into its pool, and takes off here what was sent. All of
    * them by 'all', one after the other in their order. Run again after a crash it sends none twice. A message that was
    * redriven before is refused unless `again`: a second time may be after its result has expired, and then it would take
-   * effect twice. Ids that are not found are refused.
+   * effect twice. Ids that are not found are refused, and so is, of all, what has come back meanwhile.
    */
   redrive(which: 'all' | readonly string[], options?: { readonly again?: boolean }): Promise<Redriven[]>;
   /** Deletes messages for good; answers which were there. */
@@ -80,11 +80,14 @@ async function redrive(
   again: boolean,
 ): Promise<Redriven[]> {
   const outcomes = new Map<string, Redriven>();
+  /** Ids in the plan queue of what was sent. */
+  const sent = new Set<string>();
   const one = async (entry: SetAsideEntry, take: () => Promise<void>) => {
-    const { messageId } = entry.message;
-    const refusal = refusalOf(entry.message, again);
+    const { messageId, originalMessageId = '', reason } = entry.message;
+    // Sent once more it would come back once more, for ever.
+    const refusal = sent.has(originalMessageId) ? `it has come back: ${reason}` : refusalOf(entry.message, again);
     if (refusal === undefined) {
-      await sendBack(connection, entry.message);
+      sent.add(await sendBack(connection, entry.message));
       await take();
     }
     outcomes.set(messageId, { messageId, refusal });
@@ -135,12 +138,13 @@ function refusalOf({ pool, incomplete, redrivenAt }: SetAsideMessage, again: boo
 
 /**
  * Puts a message back into the plan queue. Its deduplication id is its id here: the plan's own may have been seen within
- * the last five minutes, and then SQS would swallow it; sent twice, since what came after failed, it is one.
+ * the last five minutes, and then SQS would swallow it; sent twice, since what came after failed, it is one. Answers its id
+ * there.
  */
-async function sendBack({ sqs, planQueueUrl, clock }: Connection, message: SetAsideMessage): Promise<void> {
+async function sendBack({ sqs, planQueueUrl, clock }: Connection, message: SetAsideMessage): Promise<string> {
   const mark = { [REDRIVEN_ATTRIBUTE]: { DataType: 'String', StringValue: isoTime(clock()) } };
   const room = Buffer.byteLength(message.body) + MARK_BYTES <= PLATFORM.messageBytes;
-  await retrying(() =>
+  const { MessageId = '' } = await retrying(() =>
     sqs.send(
       new SendMessageCommand({
         QueueUrl: planQueueUrl,
@@ -151,6 +155,7 @@ async function sendBack({ sqs, planQueueUrl, clock }: Connection, message: SetAs
       }),
     ),
   );
+  return MessageId;
 }
 
 /** Bytes that the mark takes of a message's 1 MiB. */

@@ -25,7 +25,7 @@ const STEPS = 120;
 const EVENTS_PER_STEP = 64;
 
 /** Tasks up to which agents report that a task runs, too: that is a write more a task. */
-const REPORT_RUNNING_UP_TO = 4_000;
+const REPORT_RUNNING_UP_TO = 1_000;
 
 export interface DemoRun {
   readonly workload: Workload;

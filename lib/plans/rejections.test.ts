@@ -121,6 +121,18 @@ describe('the marks of a pool', () => {
     expect(counting(early, settings).verdicts.at(-1)).toBe('withheld');
   });
 
+  it('are there when they are due although their rate cannot be written down exactly', () => {
+    // 49 times 1/49 is 0.9999999999999999.
+    const settings = { threshold: 1, markBurst: 1, windowSeconds: 1, markRatePerSecond: 1 / 49 };
+    expect(counting([0, 48, 49, 97, 98], settings).verdicts).toEqual([
+      'marked',
+      'withheld',
+      'marked',
+      'withheld',
+      'marked',
+    ]);
+  });
+
   it('never mark more than the burst and what has come back', () => {
     const steps = fc.array(fc.nat(2000), { maxLength: 40 });
     fc.assert(

@@ -17,7 +17,7 @@ import { changePool, type PoolChange, readPool, readPools, registerPool } from '
 import { registerNodes } from './register-nodes.ts';
 import { type RemoveNodeOptions, removeNode } from './remove-node.ts';
 import { type ReportOutcome, reportTask, type TaskRefInput } from './report-task.ts';
-import { ResultWaiters, readResults } from './results.ts';
+import { ResultWaiters, readResult } from './results.ts';
 import { type SetAside, setAside } from './set-aside.ts';
 import { type PoolSnapshot, type ProfileCache, type SnapshotOptions, takeSnapshot } from './snapshot.ts';
 import { pushPlan, SUBMIT_TIMEOUT_MS, type SubmitOptions, submitPlan } from './submit.ts';
@@ -170,7 +170,9 @@ function workerCalls(connection: Connection, pooled: (pool: string) => PoolName)
   const waiters = new ResultWaiters(connection);
   const profiles = new Map<PoolName, ProfileCache>();
   return {
-    pool: (pool) => readPool(connection, pooled(pool)),
+    async pool(pool) {
+      return readPool(connection, pooled(pool));
+    },
     async snapshot(pool, options) {
       const name = pooled(pool);
       const known: ProfileCache = profiles.get(name) ?? new Map();
@@ -187,7 +189,7 @@ function workerCalls(connection: Connection, pooled: (pool: string) => PoolName)
       return waiters.wait(parsed(planId, id, 'the plan id'), timeoutMs, signal);
     },
     async result(id) {
-      return (await readResults(connection, [parsed(planId, id, 'the plan id')]))[0];
+      return readResult(connection, parsed(planId, id, 'the plan id'));
     },
   };
 }

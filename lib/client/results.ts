@@ -5,6 +5,7 @@ import type { PlanResult } from '../plans/result.ts';
 import { PLATFORM } from '../settings.ts';
 import { marshall, unmarshall } from '../store/dynamo.ts';
 import { resultFromItem } from '../store/records.ts';
+import { batchGet } from './batch-get.ts';
 import type { Connection } from './connection.ts';
 import { retrying } from './retrying.ts';
 
@@ -86,7 +87,16 @@ export class ResultWaiters {
   }
 }
 
-/** Those of `planIds` that have a result, by a consistent read of at most 100 keys. */
+/** The result of a plan, or undefined if it has none. */
+export async function readResult(connection: Connection, planId: PlanId): Promise<PlanResult | undefined> {
+  const [item] = await batchGet(connection, connection.tables.plans, [{ planId }]);
+  return item && resultFromItem(item)?.result;
+}
+
+/**
+ * Those of `planIds` that have a result, by a consistent read of at most 100 keys. One that DynamoDB left out for being
+ * throttled is as one that has none yet: whoever waits looks again.
+ */
 export async function readResults({ dynamo, tables }: Connection, planIds: readonly PlanId[]): Promise<PlanResult[]> {
   if (planIds.length === 0) return [];
   const { Responses } = await retrying(() =>

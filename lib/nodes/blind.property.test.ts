@@ -150,7 +150,7 @@ describe('a blind change', () => {
       }),
       { numRuns: 500 },
     );
-    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(30);
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(10);
   });
 
   it('is left as it was by the parts that come after it', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NodeModel } from '../../test/support/fit-model.ts';
-import { givenBack, nodeSpecs, steps } from '../../test/support/node-arbitraries.ts';
+import { givenBack, nodeSpecs, roomySpecs, steps } from '../../test/support/node-arbitraries.ts';
 import { holdingOf } from '../tasks/holding.ts';
 import { accountOf, type Exchange, exchanged } from './account.ts';
 import { FREE } from './claims.ts';
@@ -11,7 +11,7 @@ describe('what fits a node', () => {
   it('is what the specification says, and the account is what its tasks add up to', () => {
     const codes = new Map<string, number>();
     fc.assert(
-      fc.property(nodeSpecs, steps(6), (spec, list) => {
+      fc.property(fc.oneof(nodeSpecs, roomySpecs), steps(6), (spec, list) => {
         const model = new NodeModel(spec);
         const fresh = accountOf(spec);
         let account = fresh;

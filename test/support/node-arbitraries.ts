@@ -6,6 +6,8 @@ import { nodeOf } from './plans.ts';
 
 /** Nodes and tasks from a world so small that they meet all the time. */
 
+const NAMES = ['cpu', 'memory', 'disk', 'gpu', 'Zeta', 'constructor', 'toString'];
+
 const amounts = fc.dictionary(
   fc.constantFrom('cpu', 'memory', 'disk', 'gpu', 'Zeta', 'constructor', 'toString'),
   fc.nat(4),
@@ -38,6 +40,18 @@ export const nodeSpecs: fc.Arbitrary<NodeSpec> = fc
   .map(({ maxTasks, ...spec }) =>
     nodeOf({ nodeId: 'n1', pool: 'prod', ...spec, ...(maxTasks === undefined ? {} : { maxTasks }) }),
   );
+
+/** Nodes with room for most of what is asked, so that what is asked is refused for claims, or not at all. */
+export const roomySpecs = nodeSpecs.map((spec): NodeSpec => {
+  const { maxTasks: _limit, ...rest } = spec;
+  return {
+    ...rest,
+    ...{ status: 'ready', eligibility: 'eligible', drain: false, cores: [0, 1, 2, 3, 4, 5] },
+    capacity: Object.fromEntries(NAMES.map((name) => [name, 30])),
+    devices: ['d0', 'd1', 'd2', 'd3'].map((id) => ({ id, healthy: true })),
+    ...{ addresses: [], reservedPorts: '' },
+  };
+});
 
 /** Mostly nothing, so that tasks often fit. */
 function few<T>(item: fc.Arbitrary<T>): fc.Arbitrary<T[]> {

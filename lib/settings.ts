@@ -109,3 +109,55 @@ export const TRACKER_DEFAULTS = {
   markRatePerSecond: 5 / (30 * MINUTE),
   markBurst: 10,
 } as const;
+
+/** What is kept of a slot's past. */
+export const HISTORY = {
+  /** Old tasks that a slot keeps, where neither its service nor the cluster says. SwarmKit's default. */
+  limit: 5,
+} as const;
+
+export const REAPER = {
+  /** Seconds one invocation may take. A batch takes a fraction of a second; the rest is for retries. */
+  timeoutSeconds: 60,
+  memoryMiB: 512,
+  /** Milliseconds before the time-out at which no further slot is begun. */
+  reserveMs: 10_000,
+  /** Milliseconds before the time-out at which a request that is under way is given up. */
+  abortMs: 2_000,
+  /** Records of one batch. A slot is looked at once, however many of its records are in it. */
+  batchSize: 100,
+  /** Seconds that a batch is gathered for. History may be late; an invocation saved is money. */
+  batchingWindowSeconds: 2,
+  /** Batches of one shard at once, told apart by slot. */
+  parallelizationFactor: 10,
+  /** Tries of a batch after the first, before it is told to the failure queue. The sweep finds what was in it. */
+  maxRetries: 20,
+  /** Seconds after which a record is given up: a quarter of what the stream keeps. */
+  maxRecordAgeSeconds: 6 * 3600,
+  /** Slots read at the same time. */
+  slotsAtOnce: 10,
+  /** Tasks deleted by one request: what BatchExecuteStatement takes. */
+  deletesPerRequest: 25,
+  /** Times that a slot is read and decided anew after something in it changed meanwhile. */
+  tries: 5,
+  /** Longest life of the failure queue's messages, the longest that SQS offers. */
+  failureRetentionSeconds: 14 * DAY,
+} as const;
+
+export const SWEEPER = {
+  /** Seconds one page may take. */
+  timeoutSeconds: 60,
+  memoryMiB: 512,
+  /** Tasks of one page. */
+  pageTasks: 1000,
+  /** Slots a second that a sweep looks at, at most: the next page is sent with as much delay. */
+  slotsPerSecond: 500,
+  /** Seconds that a slot must have been left alone for a scheduled sweep to count it as lost: before, the stream may still come. */
+  graceSeconds: 15 * MINUTE,
+  /** Seconds a sweep's record is kept, for who wants to see how it went. */
+  recordSeconds: 30 * DAY,
+  /** Seconds that the record of a removed service is kept: its tasks are gone long before. */
+  removedServiceSeconds: 90 * DAY,
+  /** Receives of a page before it goes to the failure queue. */
+  maxReceives: 8,
+} as const;

@@ -121,6 +121,21 @@ export function storeError(error: unknown): StoreError {
   return make(kind ?? (isServerFault(error) ? 'retry' : 'bug'), message, error);
 }
 
+/** Codes of the errors of single statements that reasons of cancelled transactions are not (DynamoDB API reference, BatchStatementError). */
+const STATEMENTS: ReadonlyMap<string, Kind> = table({
+  RequestLimitExceeded: 'retry',
+  InternalServerError: 'retry',
+  ResourceNotFound: 'bug',
+  AccessDenied: 'bug',
+  DuplicateItem: 'bug',
+});
+
+/** What one statement of a batch has failed with, as one of ours. */
+export function statementError({ Code, Message }: Pick<CancellationReason, 'Code' | 'Message'>): StoreError {
+  const kind = STATEMENTS.get(Code ?? '') ?? REASONS.get(Code ?? '') ?? 'bug';
+  return make(kind === 'none' ? 'bug' : kind, `${Code}: ${Message}`, undefined);
+}
+
 /** Whether `error` is one of the four. By name, so that two copies of this module agree. */
 export function isStoreError(error: unknown): error is StoreError {
   return error instanceof Error && ['RetryError', 'ConflictError', 'PermanentError', 'BugError'].includes(error.name);

@@ -21,3 +21,11 @@ export function poolNodeKey(pool: PoolName, node: NodeId): string {
 export function changesKey(pool: PoolName, index: number): string {
   return `${pool}#${index}`;
 }
+
+/** Key, in the table of services, of what holds for every service. No service id has a `#`, here and below. */
+export const CLUSTER_KEY = '#cluster';
+
+/** Key, in the table of services, of how a sweep goes. */
+export function sweepKey(sweepId: string): string {
+  return `#sweep/${sweepId}`;
+}

@@ -8,7 +8,8 @@ import type { Progress } from '../plans/progress.ts';
 import type { RejectionWindow } from '../plans/rejections.ts';
 import { planResultSchema } from '../plans/result.ts';
 import { RESULTS } from '../settings.ts';
-import { type Task, taskSchema } from '../tasks/task.ts';
+import { phaseOf } from '../tasks/phase.ts';
+import { NO_SERVICE, type Task, taskSchema } from '../tasks/task.ts';
 import { type EpochMs, type EpochSeconds, expiryAfter } from '../time.ts';
 import { BugError, PermanentError } from './errors.ts';
 import { poolNodeKey } from './keys.ts';
@@ -34,12 +35,19 @@ function fromItem<S extends z.ZodMiniType>(
   throw new Failure(`the stored ${what} is not of its shape: ${z.prettifyError(outcome.error)}`);
 }
 
-export function taskItem(task: Task): Item {
-  return { ...task, poolNode: poolNodeKey(task.pool, task.nodeId) };
+/** A task of no service has no `serviceId`: the key of an index is never empty. */
+export function taskItem({ serviceId, ...task }: Task): Item {
+  const phase = phaseOf(task);
+  return {
+    ...task,
+    ...(serviceId === NO_SERVICE ? {} : { serviceId }),
+    poolNode: poolNodeKey(task.pool, task.nodeId),
+    ...(phase === undefined ? {} : { phase }),
+  };
 }
 
-export function taskFromItem({ poolNode: _key, ...item }: Item): Task {
-  return fromItem(taskSchema, item, `task ${String(item.taskId)}`);
+export function taskFromItem({ poolNode: _key, phase: _derived, ...item }: Item): Task {
+  return fromItem(taskSchema, { serviceId: NO_SERVICE, ...item }, `task ${String(item.taskId)}`);
 }
 
 const poolItemSchema = z.object({

@@ -28,6 +28,8 @@ export interface TableDefinition {
 
 /** The index of tasks by the node that they are on. */
 export const BY_NODE_INDEX = 'by-node';
+/** The index of tasks by their service. */
+export const BY_SERVICE_INDEX = 'by-service';
 
 export const TABLES: { readonly [name in TableName]: TableDefinition } = {
   nodes: { id: 'Nodes', partitionKey: 'poolShard', sortKey: 'nodeId', indexes: [], env: 'BERTH_TABLE_NODES' },
@@ -37,7 +39,7 @@ export const TABLES: { readonly [name in TableName]: TableDefinition } = {
     sortKey: 'taskId',
     indexes: [
       { name: BY_NODE_INDEX, partitionKey: 'poolNode', sortKey: 'taskId', projection: 'keys-only' },
-      { name: 'by-service', partitionKey: 'serviceId', sortKey: 'taskId', projection: 'keys-only' },
+      { name: BY_SERVICE_INDEX, partitionKey: 'serviceId', sortKey: 'taskId', projection: 'keys-only' },
     ],
     stream: 'new-and-old-images',
     env: 'BERTH_TABLE_TASKS',
@@ -52,20 +54,28 @@ export const TABLES: { readonly [name in TableName]: TableDefinition } = {
     env: 'BERTH_TABLE_REJECTIONS',
   },
   pools: { id: 'Pools', partitionKey: 'pool', indexes: [], env: 'BERTH_TABLE_POOLS' },
-  services: { id: 'Services', partitionKey: 'serviceId', indexes: [], env: 'BERTH_TABLE_SERVICES' },
+  services: {
+    id: 'Services',
+    partitionKey: 'serviceId',
+    indexes: [],
+    ttl: 'expiresAt',
+    env: 'BERTH_TABLE_SERVICES',
+  },
   scaler: { id: 'Scaler', partitionKey: 'pool', indexes: [], ttl: 'expiresAt', env: 'BERTH_TABLE_SCALER' },
 };
 
 /** Physical names of the tables, as a function finds them in its environment. */
 export type TableNames = { readonly [name in TableName]: string };
 
-export type QueueName = 'plans' | 'plansDead' | 'quarantine';
+export type QueueName = 'plans' | 'plansDead' | 'quarantine' | 'sweep' | 'reaperFailures';
 
 /** Logical id and suffix of the physical name of each queue. Never change one: the queue would be replaced. */
 export const QUEUE_IDS: { readonly [name in QueueName]: { readonly logicalId: string; readonly suffix: string } } = {
   plans: { logicalId: 'PlanQueue', suffix: 'plans.fifo' },
   plansDead: { logicalId: 'PlanDeadLetterQueue', suffix: 'plans-dead.fifo' },
   quarantine: { logicalId: 'QuarantineQueue', suffix: 'quarantine' },
+  sweep: { logicalId: 'SweepQueue', suffix: 'sweep' },
+  reaperFailures: { logicalId: 'ReaperFailureQueue', suffix: 'reaper-failures' },
 };
 
 /** Environment variables with the URLs of the queues. */
@@ -73,6 +83,8 @@ export const QUEUE_ENV = {
   plans: 'BERTH_QUEUE_PLANS',
   plansDead: 'BERTH_QUEUE_PLANS_DEAD',
   quarantine: 'BERTH_QUEUE_QUARANTINE',
+  sweep: 'BERTH_QUEUE_SWEEP',
+  reaperFailures: 'BERTH_QUEUE_REAPER_FAILURES',
 } as const satisfies { readonly [name in QueueName]: string };
 
 /** Begins the name of everything, unless told otherwise. */

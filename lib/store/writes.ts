@@ -88,6 +88,36 @@ export function taskWrite(
   return { Put: { Item: marshall(taskItem(image)), ...condition } };
 }
 
+/** Marks a task as to be removed, if it is still as it was seen. It goes when its agent has reported its end. */
+export function markWrite(
+  table: TableNames['tasks'],
+  { slotKey, taskId, version }: Pick<Task, 'slotKey' | 'taskId' | 'version'>,
+  now: EpochMs,
+): TransactWriteItem {
+  return {
+    Update: {
+      TableName: table,
+      Key: marshall({ slotKey, taskId }),
+      // It has no phase yet: an agent may have it.
+      UpdateExpression: 'SET #desired = :remove, #at = :now, #version = :after REMOVE #phase',
+      ConditionExpression: '#version = :before',
+      ExpressionAttributeNames: {
+        '#desired': 'desiredState',
+        '#at': 'desiredAt',
+        '#version': 'version',
+        '#phase': 'phase',
+      },
+      ExpressionAttributeValues: marshall({
+        ':remove': 'remove',
+        ':now': now,
+        ':before': version,
+        ':after': version + 1,
+      }),
+      ...SHOW,
+    },
+  };
+}
+
 /** Writes the result of a plan: in place of its progress, or if nothing is stored under its id. */
 export function resultWrite(table: TableNames['plans'], stored: ResultWrite): TransactWriteItem {
   return {

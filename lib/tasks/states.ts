@@ -37,6 +37,16 @@ export function compareStates(a: TaskState, b: TaskState): number {
   return STATE_ORDER[a] - STATE_ORDER[b];
 }
 
+/** Whether a node may have the task: it is assigned, or has come further. */
+export function isAssigned(state: TaskState): boolean {
+  return STATE_ORDER[state] >= STATE_ORDER.assigned;
+}
+
+/** Whether `desired` is past `limit`. */
+export function isPast(desired: DesiredState, limit: DesiredState): boolean {
+  return DESIRED_ORDER[desired] > DESIRED_ORDER[limit];
+}
+
 /** The higher of two desired states. */
 export function laterDesired(a: DesiredState, b: DesiredState): DesiredState {
   return DESIRED_ORDER[a] >= DESIRED_ORDER[b] ? a : b;

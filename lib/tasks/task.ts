@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { NodeId, ServiceId, TaskId } from '../ids.ts';
-import { evalId, planId, poolName, taskId } from '../ids.ts';
+import { evalId, isId, planId, poolName, serviceId, taskId } from '../ids.ts';
 import { place, placementSchema } from '../plans/plan.ts';
 import { epochMs, objectOf } from '../schema.ts';
 import { DESIRED_STATES, isTerminal, TASK_STATES } from './states.ts';
@@ -20,6 +20,32 @@ export interface TaskRef {
 /** The slot that a task belongs to. `#` and `@` are in no id, so no two slots share a key. */
 export function slotKeyOf({ serviceId, slot, nodeId }: Pick<TaskRef, 'serviceId' | 'slot' | 'nodeId'>): SlotKey {
   return (slot === undefined ? `${serviceId}@${nodeId}` : `${serviceId}#${slot}`) as SlotKey;
+}
+
+/** Of a task that belongs to no service: something that is attached to a node. Its slot is `@node`. */
+export const NO_SERVICE = '' as ServiceId;
+
+/** What a slot's key says: its service, and the number of the slot or the node. */
+export interface SlotPlace {
+  readonly serviceId: ServiceId;
+  /** Undefined: the slot is that of a global service, or of no service, on `nodeId`. */
+  readonly slot: number | undefined;
+  readonly nodeId: NodeId | undefined;
+}
+
+/** The place that `key` names; undefined if no slot has such a key. */
+export function placeOfSlot(key: string): SlotPlace | undefined {
+  const at = key.search(/[#@]/);
+  if (at < 0) return undefined;
+  const service = key.slice(0, at);
+  const rest = key.slice(at + 1);
+  if (service !== NO_SERVICE && !isId(service)) return undefined;
+  if (key[at] === '@') {
+    return isId(rest) ? { serviceId: service as ServiceId, slot: undefined, nodeId: rest as NodeId } : undefined;
+  }
+  const slot = Number(rest);
+  if (service === NO_SERVICE || !/^\d+$/.test(rest) || !Number.isSafeInteger(slot)) return undefined;
+  return { serviceId: service as ServiceId, slot, nodeId: undefined };
 }
 
 const slotKey = z.string().check(z.minLength(1)) as unknown as z.ZodMiniType<SlotKey, SlotKey>;
@@ -42,6 +68,7 @@ const undoSchema = z.strictObject({
 /** A task as it is stored: one run of a slot on a node. */
 export const taskSchema = objectOf({
   ...placementSchema.shape,
+  serviceId: z.union([serviceId, z.literal(NO_SERVICE)]),
   slotKey,
   pool: poolName,
   /** Counted up by every write; what a condition compares. */

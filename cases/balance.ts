@@ -1,5 +1,5 @@
 import type { Account } from '../lib/nodes/account.ts';
-import { type ClaimKey, FREE } from '../lib/nodes/claims.ts';
+import { type ClaimKey, FREE, isPort } from '../lib/nodes/claims.ts';
 import { amountOf } from '../lib/nodes/resources.ts';
 import { holdingOf } from '../lib/tasks/holding.ts';
 import type { Task } from '../lib/tasks/task.ts';
@@ -43,47 +43,44 @@ function unbalancedResources({ capacity, free }: Account, tasks: readonly Task[]
 }
 
 interface Claimants {
-  /** Tasks that want the thing for themselves, those that take it if it is free among them. */
-  readonly alone: Map<ClaimKey, string[]>;
-  /** Of these, the ones that would not pass it over if it were held. */
+  /** Tasks that want the thing for themselves. */
   readonly exclusive: Map<ClaimKey, string[]>;
+  /** Tasks that share a volume, or have a port beside whoever holds it. */
   readonly shared: Map<ClaimKey, string[]>;
 }
 
 function claimantsOf(tasks: readonly Task[]): Claimants {
-  const claimants: Claimants = { alone: new Map(), exclusive: new Map(), shared: new Map() };
+  const claimants: Claimants = { exclusive: new Map(), shared: new Map() };
   const add = (map: Map<ClaimKey, string[]>, key: ClaimKey, task: string) =>
     map.set(key, [...(map.get(key) ?? []), task]);
   for (const { taskId, claims } of tasks.map(holdingOf)) {
     for (const { key, mode } of claims) {
-      add(mode === 'shared' ? claimants.shared : claimants.alone, key, taskId);
-      if (mode === 'exclusive') add(claimants.exclusive, key, taskId);
+      add(mode === 'exclusive' ? claimants.exclusive : claimants.shared, key, taskId);
     }
   }
   return claimants;
 }
 
 function wrongClaims({ claims, sharers }: Account, tasks: readonly Task[], before: Claimants): string[] {
-  const { alone, exclusive, shared } = claimantsOf(tasks);
+  const { exclusive, shared } = claimantsOf(tasks);
   const problems: string[] = [];
   for (const [key, holder] of claims) {
-    if (holder !== FREE && !alone.get(key)?.includes(holder)) {
+    if (holder !== FREE && !exclusive.get(key)?.includes(holder)) {
       problems.push(`${key} is held by ${holder}, which does not claim it`);
     }
   }
-  for (const [key, claimants] of alone) {
+  for (const [key, claimants] of exclusive) {
     if ((claims.get(key) ?? FREE) === FREE)
       problems.push(`${key} is claimed by ${claimants.join(', ')}, held by nobody`);
-  }
-  for (const [key, claimants] of exclusive) {
     const excused = Math.max(1, before.exclusive.get(key)?.length ?? 0);
     if (claimants.length > excused) problems.push(`${key} is claimed by ${claimants.join(' and by ')}`);
   }
   for (const key of new Set([...sharers.keys(), ...shared.keys()])) {
-    const [held, claimed] = [[...(sharers.get(key) ?? [])].sort(), [...(shared.get(key) ?? [])].sort()];
+    const listed = (tasks: Iterable<string> = []) => [...new Set(tasks)].sort();
+    const [held, claimed] = [listed(sharers.get(key)), listed(shared.get(key))];
     if (held.join() !== claimed.join()) problems.push(`${key} is shared by [${held}], claimed by [${claimed}]`);
     const writers = (exclusive.get(key)?.length ?? 0) - (before.exclusive.get(key)?.length ?? 0);
-    if (claimed.length > 0 && writers > 0) problems.push(`${key} is shared and held alone`);
+    if (!isPort(key) && claimed.length > 0 && writers > 0) problems.push(`${key} is shared and held alone`);
   }
   return problems;
 }

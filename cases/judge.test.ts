@@ -190,6 +190,11 @@ describe('a case of kind plan', () => {
       'node n1: volume/v is shared by [old], claimed by []',
     ],
     [
+      'a port that is held past its holder and not shared',
+      withTask('idle', () => ({ ports: [{ ip: 'a', value: 80, label: '', ignoreCollision: true }] })),
+      'node n1: port/a/80 is shared by [], claimed by [idle]',
+    ],
+    [
       'resources given back twice',
       withTask('idle', () => ({ released: true })),
       'node n1: max-tasks: 999999998 free and 1 used do not make the capacity of 1000000000',

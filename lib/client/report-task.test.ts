@@ -1,4 +1,4 @@
-import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { discrepancies } from '../../test/support/audit.ts';
 import { type BerthBed, startBerthBed } from '../../test/support/berth-bed.ts';
@@ -6,9 +6,11 @@ import { readWorld } from '../../test/support/dynamo-state.ts';
 import { type Fault, faultAt, faultsInTurn } from '../../test/support/faults.ts';
 import { faultyBerth } from '../../test/support/faulty-berth.ts';
 import type { NodeId, PoolName } from '../ids.ts';
+import type { Account } from '../nodes/account.ts';
+import { portKey } from '../nodes/claims.ts';
 import type { PlanInput } from '../plans/plan.ts';
 import { InvalidInputError } from '../schema.ts';
-import { accountKey } from '../store/account-item.ts';
+import { accountItem, accountKey } from '../store/account-item.ts';
 import { marshall } from '../store/dynamo.ts';
 import type { TaskState } from '../tasks/states.ts';
 import type { EpochMs } from '../time.ts';
@@ -30,6 +32,7 @@ beforeEach(async () => {
 type Wants = Partial<NonNullable<PlanInput['placements']>[number]>;
 const ref = (name: string) => ({ taskId: `${pool}-${name}`, serviceId: pool, slot: name.charCodeAt(0), nodeId: 'n1' });
 const HTTP = { ip: '10.0.0.1', value: 80 };
+const PORT = portKey(HTTP.ip, HTTP.value);
 
 let plans = 0;
 async function apply(plan: Partial<PlanInput>): Promise<void> {
@@ -49,6 +52,13 @@ async function look(name = 'a') {
   });
   const task = [...tasks.values()].find(({ taskId }) => taskId === `${pool}-${name}`);
   return { account: accounts.get('n1'), task, problems };
+}
+
+/** Puts another account in the place of that of `n1`. */
+async function rewrite(change: (account: Account) => Account): Promise<void> {
+  const { account } = await bed.berth.node(pool, 'n1');
+  const Item = marshall(accountItem(accountKey(pool as PoolName, 2, account.nodeId), change(account)));
+  await bed.database.client.send(new PutItemCommand({ TableName: bed.database.tables.nodes, Item }));
 }
 
 const report = (name: string, state: TaskState, message?: string) =>
@@ -141,15 +151,42 @@ describe('reports of a task', () => {
     expect((await look()).account?.free.cpu).toBe(1000);
   });
 
-  it('leave a port with its holder, of which the task that ends only made light', async () => {
-    await place('a', { ports: [HTTP] });
-    await place('b', { ports: [{ ...HTTP, ignoreCollision: true }] });
+  it('leave a port with its holder, and with those who hold it past the holder', async () => {
+    for (const name of ['b', 'c']) await place(name, { ports: [{ ...HTTP, ignoreCollision: true }] });
     expect(await report('b', 'complete')).toBe('applied');
-    expect((await look()).account?.claims.get('port/10.0.0.1/80' as never)).toBe(`${pool}-a`);
+    expect((await look()).account?.sharers.get(PORT)).toEqual(new Set([`${pool}-c`]));
+    expect(await report('c', 'complete')).toBe('applied');
+    await place('a', { ports: [HTTP] });
+    await place('d', { ports: [{ ...HTTP, ignoreCollision: true }] });
     expect(await report('a', 'complete')).toBe('applied');
     const { account, problems } = await look();
-    expect([account?.claims.has('port/10.0.0.1/80' as never), problems]).toEqual([false, []]);
+    expect([account?.claims.has(PORT), account?.sharers.get(PORT), problems]).toEqual([
+      false,
+      new Set([`${pool}-d`]),
+      [],
+    ]);
   });
+
+  it.each([
+    ['by a report', (name: string) => report(name, 'complete')],
+    ['by a plan', (name: string) => apply({ stops: [ref(name)] })],
+  ])(
+    'and plans give back what an earlier version has written down of a port past its holder, %s',
+    async (_how, end) => {
+      await place('a', { ports: [{ ...HTTP, ignoreCollision: true }] });
+      await place('b', { ports: [{ ...HTTP, ignoreCollision: true }] });
+      await rewrite((account) => ({
+        ...account,
+        claims: new Map(account.claims).set(PORT, `${pool}-a`),
+        sharers: new Map(),
+      }));
+      await end('b');
+      expect((await look()).account?.claims.get(PORT)).toBe(`${pool}-a`);
+      await end('a');
+      const { account, problems } = await look();
+      expect([account?.claims.has(PORT), account?.free.cpu, problems]).toEqual([false, 1000, []]);
+    },
+  );
 
   it('give back to a node that was registered again meanwhile, with less than is used', async () => {
     await place('a', { resources: { cpu: 400 }, cores: [0] });
@@ -240,6 +277,6 @@ describe('a report', () => {
     const { berth } = faultyBerth(bed, faultAt(3, { meanwhile }));
     expect(await berth.reportTask(ref('a'), { state: 'failed' })).toBe('applied');
     const { account, problems } = await look();
-    expect([account?.claims.get('port/10.0.0.1/80' as never), problems]).toEqual([`${pool}-b`, []]);
+    expect([account?.claims.get(PORT), problems]).toEqual([`${pool}-b`, []]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { accountWith, holding, NOW } from '../../test/support/builders.ts';
 import type { EpochMs } from '../time.ts';
 import { type Account, accountAt, exchanged, isReserved, isSchedulable, madeIneligible } from './account.ts';
-import { type ClaimKey, FREE } from './claims.ts';
+import { type ClaimKey, FREE, portKey } from './claims.ts';
 import { UNLIMITED_TASKS } from './resources.ts';
 
 const claimsOf = ({ claims }: Account) => Object.fromEntries(claims);
@@ -169,19 +169,41 @@ describe('exchanged', () => {
     expect(after).toEqual(before);
   });
 
-  it('lets an ignored collision pass without taking the port from its holder, then or when it ends', () => {
-    const ignoring = holding('t2', { ports: [{ ip: 'a', value: 80, ignoreCollision: true }] });
+  describe('of a port whose collision a task ignores', () => {
+    const KEY = portKey('a', 80);
+    const ignoring = (task: string) => holding(task, { ports: [{ ip: 'a', value: 80, ignoreCollision: true }] });
     const before = exchanged(accountWith(spec), { gives: [], takes: [holding('t1', everything)] });
-    const beside = exchanged(before, { gives: [], takes: [ignoring] });
-    expect(claimsOf(beside)['port/a/80']).toBe('t1');
-    expect(exchanged(beside, { gives: [ignoring], takes: [] })).toEqual(before);
-  });
+    const beside = exchanged(before, { gives: [], takes: [ignoring('t2')] });
 
-  it('has a task hold a port whose collision it ignores, if nobody else does', () => {
-    const ignoring = holding('t2', { ports: [{ ip: 'a', value: 80, ignoreCollision: true }] });
-    const account = exchanged(accountWith(spec), { gives: [], takes: [ignoring] });
-    expect(claimsOf(account)['port/a/80']).toBe('t2');
-    expect(exchanged(account, { gives: [ignoring], takes: [] })).toEqual(accountWith(spec));
+    it('has the task share the port beside its holder, which keeps it, then and when the task ends', () => {
+      expect([beside.claims.get(KEY), beside.sharers.get(KEY)]).toEqual(['t1', new Set(['t2'])]);
+      expect(exchanged(beside, { gives: [ignoring('t2')], takes: [] })).toEqual(before);
+    });
+
+    it('has the task share it on when the holder has left', () => {
+      const left = exchanged(beside, { gives: [holding('t1', everything)], takes: [] });
+      expect([left.claims.has(KEY), left.sharers.get(KEY)]).toEqual([false, new Set(['t2'])]);
+    });
+
+    it('has the task share it if nobody holds it', () => {
+      const account = exchanged(accountWith(spec), { gives: [], takes: [ignoring('t2'), ignoring('t3')] });
+      expect([account.claims.has(KEY), account.sharers.get(KEY)]).toEqual([false, new Set(['t2', 't3'])]);
+      const gives = [ignoring('t2'), ignoring('t3')];
+      expect(exchanged(account, { gives, takes: [] })).toEqual(accountWith(spec));
+    });
+
+    it('keeps the port for a task that gives up the one of two claims that ignores collisions', () => {
+      const both = exchanged(before, { gives: [], takes: [ignoring('t1')] });
+      expect(exchanged(both, { gives: [ignoring('t1')], takes: [] })).toEqual(before);
+    });
+
+    it('takes it back from a task that an earlier version has made its holder', () => {
+      const empty = accountWith(spec);
+      const old: Account = { ...empty, claims: new Map(empty.claims).set(KEY, 't2') };
+      const after = exchanged(old, { gives: [{ ...ignoring('t2'), resources: {} }], takes: [] });
+      expect(after).toEqual(empty);
+      expect(exchanged(old, { gives: [{ ...ignoring('t3'), resources: {} }], takes: [] })).toEqual(old);
+    });
   });
 
   it('keeps the others that share a volume when one leaves off', () => {

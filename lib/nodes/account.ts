@@ -33,7 +33,7 @@ export interface Account {
   readonly free: Resources;
   /** Holder of each exclusive claim; `FREE` for a listed thing that nobody holds. */
   readonly claims: ReadonlyMap<ClaimKey, string>;
-  /** Volumes that tasks hold together. */
+  /** Volumes that tasks hold together, and ports that tasks hold beside their holder, of whom there may be none. */
   readonly sharers: ReadonlyMap<ClaimKey, Sharers>;
   /** Keys that nobody may claim: reserved ports, unhealthy devices, things that the node lists no more but a task still holds. */
   readonly withdrawn: ReadonlySet<ClaimKey>;
@@ -167,7 +167,8 @@ export function exchanged(account: Account, { gives, takes }: Exchange): Account
   for (const { taskId, resources, claims: held } of gives) {
     move(resources, 1);
     for (const { key, mode } of held) {
-      if (mode === 'shared') {
+      // Accounts that an earlier version has written name a task that found its port free as the holder, ignoring or not.
+      if (mode === 'shared' || (mode === 'ignoring' && sharers.get(key)?.has(taskId))) {
         const left = new Set([...(sharers.get(key) ?? [])].filter((sharer) => sharer !== taskId));
         if (left.size > 0) sharers.set(key, left);
         else sharers.delete(key);
@@ -180,8 +181,8 @@ export function exchanged(account: Account, { gives, takes }: Exchange): Account
   for (const { taskId, resources, claims: asked } of takes) {
     move(resources, -1);
     for (const { key, mode } of asked) {
-      if (mode === 'shared') sharers.set(key, new Set([...(sharers.get(key) ?? []), taskId]));
-      else if (mode === 'exclusive' || !claims.has(key)) claims.set(key, taskId);
+      if (mode === 'exclusive') claims.set(key, taskId);
+      else sharers.set(key, new Set([...(sharers.get(key) ?? []), taskId]));
     }
   }
   return { ...account, free, claims, sharers };

@@ -63,24 +63,42 @@ describe('the drift of an account', () => {
     ]);
   });
 
-  describe('of a port that tasks take if nobody has it', () => {
+  describe('of a port whose collisions tasks ignore', () => {
+    const KEY = 'port/10.0.0.1/80';
     const wants: Partial<PlacementInput> = { ports: [{ ip: '10.0.0.1', value: 80, ignoreCollision: true }] };
     const two = [holding('a', wants), holding('b', wants)];
     const passing = accountWith(SPEC, [placementOf('a', wants), placementOf('b', wants)]);
+    const alone: Partial<PlacementInput> = { ports: [{ ip: '10.0.0.1', value: 80 }] };
 
-    it.each(['a', 'b', undefined])('is none if %s holds it', (holder) => {
-      expect(driftOf(claim(passing, 'port/10.0.0.1/80', holder), two)).toEqual([]);
+    it('is none if they share it, whether one has it for itself or nobody has', () => {
+      expect(driftOf(passing, two)).toEqual([]);
+      const beside = accountWith(
+        SPEC,
+        ['a', 'b'].map((task) => placementOf(task, wants)).concat(placementOf('c', alone)),
+      );
+      expect(driftOf(beside, [...two, holding('c', alone)])).toEqual([]);
     });
 
-    it('is there if somebody else does', () => {
-      const drifted = claim(passing, 'port/10.0.0.1/80', 'ghost');
-      expect(driftOf(drifted, two)).toMatchObject([{ stored: 'ghost', expected: 'nobody' }]);
+    it('is there if one of them does not share it', () => {
+      const drifted = accountWith(SPEC, [placementOf('a', wants)]);
+      expect(driftOf({ ...drifted, free: passing.free }, two)).toEqual([
+        { at: `sharers.${KEY}`, stored: 'a', expected: 'a, b', mendable: true },
+      ]);
     });
 
-    it('is there if one claims it for itself and another holds it', () => {
-      const alone = holding('c', { ports: [{ ip: '10.0.0.1', value: 80 }] });
-      const drift = driftOf(passing, [...two, alone]).filter(({ at }) => at.startsWith('claims.'));
-      expect(drift).toMatchObject([{ stored: 'a', expected: 'c', mendable: true }]);
+    it('is there if one claims it for itself and does not hold it', () => {
+      const drift = driftOf(passing, [...two, holding('c', alone)]).filter(({ at }) => at.startsWith('claims.'));
+      expect(drift).toMatchObject([{ stored: 'nobody', expected: 'c', mendable: true }]);
+    });
+
+    it('is there, and mended, if one of them is its holder, and the other nothing, as an earlier version has it', () => {
+      const empty = accountWith(SPEC);
+      const old = claim({ ...empty, free: passing.free }, KEY, 'a');
+      expect(driftOf(old, two)).toEqual([
+        { at: `claims.${KEY}`, stored: 'a', expected: 'nobody', mendable: true },
+        { at: `sharers.${KEY}`, stored: 'nobody', expected: 'a, b', mendable: true },
+      ]);
+      expect(mended(old, two)).toEqual({ ...passing, version: passing.version + 1 });
     });
   });
 

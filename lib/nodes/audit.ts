@@ -1,6 +1,6 @@
 import type { TaskId } from '../ids.ts';
 import { type Account, exchanged, type Holding } from './account.ts';
-import { type ClaimKey, FREE, isListed } from './claims.ts';
+import { type ClaimKey, FREE, isListed, isPort } from './claims.ts';
 import { amountOf, checkOrder } from './resources.ts';
 
 /** One thing in which an account differs from what the tasks of its node hold. */
@@ -33,9 +33,7 @@ export function mended(account: Account, holdings: readonly Holding[]): Account 
   const image = exchanged(empty, { gives: [], takes: holdings });
   const mendedClaims = new Map(image.claims);
   for (const [key, claimants] of claimantsOf(holdings)) {
-    const holder = expectedHolder(account.claims.get(key), claimants);
-    if (holder === undefined) mendedClaims.delete(key);
-    else mendedClaims.set(key, holder);
+    mendedClaims.set(key, expectedHolder(account.claims.get(key), claimants));
   }
   return { ...image, claims: mendedClaims, version: account.version + 1 };
 }
@@ -54,33 +52,23 @@ function driftOfAmounts({ capacity, free }: Account, holdings: readonly Holding[
   });
 }
 
-/** Tasks that claim one thing: alone, or if nobody else has it (`ignoreCollision`). */
-interface Claimants {
-  readonly alone: readonly TaskId[];
-  readonly ignoring: readonly TaskId[];
-}
-
-function claimantsOf(holdings: readonly Holding[]): Map<ClaimKey, Claimants> {
-  const claimants = new Map<ClaimKey, { alone: TaskId[]; ignoring: TaskId[] }>();
+/** The tasks that claim each thing alone: one, unless something went wrong. */
+function claimantsOf(holdings: readonly Holding[]): Map<ClaimKey, [TaskId, ...TaskId[]]> {
+  const claimants = new Map<ClaimKey, [TaskId, ...TaskId[]]>();
   for (const { taskId, claims } of holdings) {
     for (const { key, mode } of claims) {
-      if (mode === 'shared') continue;
-      const of = claimants.get(key) ?? { alone: [], ignoring: [] };
-      claimants.set(key, of);
-      const list = mode === 'exclusive' ? of.alone : of.ignoring;
-      if (!list.includes(taskId)) list.push(taskId);
+      if (mode !== 'exclusive') continue;
+      const alone = claimants.get(key);
+      if (!alone) claimants.set(key, [taskId]);
+      else if (!alone.includes(taskId)) alone.push(taskId);
     }
   }
   return claimants;
 }
 
-/**
- * Who is to hold a thing that `stored` holds. A port that was passed over stays free when its holder goes, so of those
- * that only ignore a collision any one may hold it, or none.
- */
-function expectedHolder(stored: string | undefined, { alone, ignoring }: Claimants): string | undefined {
-  if (alone.length > 0) return alone.find((task) => task === stored) ?? alone[0];
-  return stored === undefined || ignoring.some((task) => task === stored) ? stored : undefined;
+/** Who is to hold a thing that `stored` holds and `claimants` claim. */
+function expectedHolder(stored: string | undefined, claimants: readonly [TaskId, ...TaskId[]]): TaskId {
+  return claimants.find((task) => task === stored) ?? claimants[0];
 }
 
 function driftOfClaims({ claims }: Account, holdings: readonly Holding[]): Drift[] {
@@ -89,16 +77,15 @@ function driftOfClaims({ claims }: Account, holdings: readonly Holding[]): Drift
   return [...keys].sort().flatMap((key): Drift[] => {
     const at = `claims.${key}`;
     const stored = claims.get(key);
-    const of = claimants.get(key);
+    const alone = claimants.get(key);
     const shown = stored === undefined || stored === FREE ? 'nobody' : stored;
-    if (of === undefined) {
+    if (alone === undefined) {
       return shown === 'nobody' ? [] : [{ at, stored: shown, expected: 'nobody', mendable: true }];
     }
-    if (of.alone.length > 1) {
-      return [{ at, stored: shown, expected: `one of ${of.alone.join(', ')}: stop the others`, mendable: false }];
+    if (alone.length > 1) {
+      return [{ at, stored: shown, expected: `one of ${alone.join(', ')}: stop the others`, mendable: false }];
     }
-    const expected = expectedHolder(stored, of);
-    return stored === expected ? [] : [{ at, stored: shown, expected: expected ?? 'nobody', mendable: true }];
+    return stored === alone[0] ? [] : [{ at, stored: shown, expected: alone[0], mendable: true }];
   });
 }
 
@@ -106,7 +93,7 @@ function driftOfSharers({ sharers, claims }: Account, holdings: readonly Holding
   const expected = new Map<ClaimKey, Set<string>>();
   for (const { taskId, claims: held } of holdings) {
     for (const { key, mode } of held) {
-      if (mode === 'shared') expected.set(key, (expected.get(key) ?? new Set()).add(taskId));
+      if (mode !== 'exclusive') expected.set(key, (expected.get(key) ?? new Set()).add(taskId));
     }
   }
   const alone = claimantsOf(holdings);
@@ -114,7 +101,7 @@ function driftOfSharers({ sharers, claims }: Account, holdings: readonly Holding
     const stored = listed(sharers.get(key));
     const wanted = listed(expected.get(key));
     const at = `sharers.${key}`;
-    const writer = alone.get(key)?.alone[0];
+    const writer = isPort(key) ? undefined : alone.get(key)?.[0];
     if (writer !== undefined && expected.has(key)) {
       const beside = `${wanted} or the single writer ${writer}: stop the others`;
       return [{ at, stored: `${stored} beside ${claims.get(key) ?? 'nobody'}`, expected: beside, mendable: false }];

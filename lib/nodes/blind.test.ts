@@ -105,23 +105,13 @@ describe('the demand', () => {
 });
 
 describe('claims', () => {
-  it('that are taken must be free, those with an ignored collision need not', () => {
-    expect(
-      claims(
-        adding(
-          takes(
-            ['t1', port()],
-            ['t2', { cores: [1], devices: ['gpu'], ...volume('single-writer') }],
-            ['t3', port(81, true)],
-          ),
-        ),
-      ),
-    ).toEqual({
+  it('that are taken must be free', () => {
+    const change = adding(takes(['t1', port()], ['t2', { cores: [1], devices: ['gpu'], ...volume('single-writer') }]));
+    expect(claims(change)).toEqual({
       'port/a/80': { op: 'take', task: 't1' },
       'core/1': { op: 'take', task: 't2' },
       'device/gpu': { op: 'take', task: 't2' },
       'volume/data': { op: 'take', task: 't2' },
-      'port/a/81': { op: 'take-if-free', task: 't3' },
     });
   });
 
@@ -138,7 +128,6 @@ describe('claims', () => {
   it.each([
     ['made twice in one part', [takes(['t1', port()], ['t2', port()])]],
     ['made twice in two parts', [takes(['t1', port()]), takes(['t2', port()])]],
-    ['made twice, one of them ignoring', [takes(['t1', port(80, true)]), takes(['t2', port()])]],
     ['made and given back', [takes(['t1', port()]), gives(['t1', port()])]],
     ['passed and given back', [gives(['h1', port()]), takes(['t1', port()]), gives(['t1', port()])]],
     ['passed and made again', [gives(['h1', port()]), takes(['t1', port()]), takes(['t2', port()])]],
@@ -166,6 +155,40 @@ describe('resources', () => {
     });
     expect(adding(takes(['t1', named(23)]))).toBeDefined();
     expect(adding(takes(['t1', named(24)]))).toBeUndefined();
+  });
+});
+
+describe('ports whose collisions are ignored', () => {
+  it('are joined and left by tasks that share them', () => {
+    const joined = adding(takes(['t1', port(80, true)], ['t2', port(80, true)]), takes(['t3', port(81, true)]));
+    expect(joined?.claims.size).toBe(0);
+    expect(joined?.joins).toEqual(
+      new Map([
+        ['port/a/80', new Set(['t1', 't2'])],
+        ['port/a/81', new Set(['t3'])],
+      ]),
+    );
+    const left = adding(gives(['h1', port(80, true)]), gives(['h2', port(80, true)]));
+    expect(left?.claims.size).toBe(0);
+    expect(left?.leaves).toEqual(new Map([['port/a/80', new Set(['h1', 'h2'])]]));
+  });
+
+  it('may be left by twenty tasks in a change, since each must be among those who share', () => {
+    const leaving = (count: number) =>
+      gives(...Array.from({ length: count }, (_, at): [string, Wants] => [`h${at}`, port(80, true)]));
+    expect(adding(leaving(20))).toBeDefined();
+    expect(adding(leaving(21))).toBeUndefined();
+  });
+
+  it.each([
+    ['joined and left', [takes(['t1', port(80, true)]), gives(['t1', port(80, true)])]],
+    ['left and joined', [gives(['h1', port(80, true)]), takes(['t1', port(80, true)])]],
+    ['joined and taken', [takes(['t1', port(80, true)]), takes(['t2', port()])]],
+    ['taken and joined', [takes(['t1', port()]), takes(['t2', port(80, true)])]],
+    ['left and taken', [gives(['h1', port(80, true)]), takes(['t1', port()])]],
+    ['given back and joined', [gives(['h1', port()]), takes(['t1', port(80, true)])]],
+  ])('%s in one change cannot be said', (_what, parts) => {
+    expect(adding(...parts)).toBeUndefined();
   });
 });
 

@@ -1,6 +1,6 @@
 import type { TaskId } from '../ids.ts';
 import type { Exchange } from './account.ts';
-import type { ClaimKey } from './claims.ts';
+import { type ClaimKey, isPort } from './claims.ts';
 import { sumOf } from './fit.ts';
 
 /**
@@ -15,21 +15,20 @@ export interface BlindChange {
   /** What must be free of each resource before, so that each part fits in its turn: the highest point on the way to `net`. */
   readonly need: ReadonlyMap<string, number>;
   readonly claims: ReadonlyMap<ClaimKey, BlindClaim>;
-  /** Tasks that come to share a volume, and tasks that leave off. */
+  /** Tasks that come to share a volume, which nobody may hold alone, or a port, whoever holds it. */
   readonly joins: ReadonlyMap<ClaimKey, ReadonlySet<TaskId>>;
+  /** Tasks that leave off sharing; of a port each of them must have shared it. */
   readonly leaves: ReadonlyMap<ClaimKey, ReadonlySet<TaskId>>;
 }
 
 export type Demand = 'there' | 'ready' | 'schedulable';
 
 export type BlindClaim =
-  /** Nobody may hold it; `task` does afterwards. */
+  /** Nobody may hold or share it; `task` holds it afterwards. */
   | { readonly op: 'take'; readonly task: TaskId }
-  /** `task` holds it afterwards if nobody did before. */
-  | { readonly op: 'take-if-free'; readonly task: TaskId }
   /** `task` must hold it; nobody does afterwards. */
   | { readonly op: 'release'; readonly task: TaskId }
-  /** `from` must hold it; `task` does afterwards. */
+  /** `from` must hold it, and nobody share it; `task` holds it afterwards. */
   | { readonly op: 'pass'; readonly from: TaskId; readonly task: TaskId };
 
 /**
@@ -48,6 +47,8 @@ const NOTHING: BlindChange = {
   leaves: new Map(),
 };
 
+type Shares = Pick<BlindChange, 'joins' | 'leaves'>;
+
 const RANK: Readonly<Record<Demand, number>> = { there: 0, ready: 1, schedulable: 2 };
 
 /**
@@ -58,13 +59,12 @@ export function blindly(change: BlindChange | undefined, exchange: Exchange, dem
   const before = change ?? NOTHING;
   const amounts = blindAmounts(before, exchange);
   const claims = blindClaims(before.claims, exchange);
-  const volumes = blindVolumes(before, exchange);
-  if (!amounts || !claims || !volumes) return undefined;
-  // A volume that is both shared and held alone in one change: which came first, conditions cannot say.
-  for (const key of claims.keys()) if (volumes.joins.has(key) || volumes.leaves.has(key)) return undefined;
-  if (claims.size + volumes.joins.size + volumes.leaves.size > MAX_CLAIMS || amounts.net.size > MAX_RESOURCES)
-    return undefined;
-  return { demand: RANK[demand] > RANK[before.demand] ? demand : before.demand, ...amounts, claims, ...volumes };
+  const shares = blindShares(before, exchange);
+  if (!amounts || !claims || !shares) return undefined;
+  // What is both shared and held alone in one change: which came first, conditions cannot say.
+  for (const key of claims.keys()) if (shares.joins.has(key) || shares.leaves.has(key)) return undefined;
+  if (claims.size + countShares(shares) > MAX_CLAIMS || amounts.net.size > MAX_RESOURCES) return undefined;
+  return { demand: RANK[demand] > RANK[before.demand] ? demand : before.demand, ...amounts, claims, ...shares };
 }
 
 function blindAmounts(before: BlindChange, { gives, takes }: Exchange): Pick<BlindChange, 'net' | 'need'> | undefined {
@@ -85,16 +85,16 @@ function blindClaims(before: BlindChange['claims'], { gives, takes }: Exchange):
   const claims = new Map(before);
   for (const { taskId, claims: held } of gives) {
     for (const { key, mode } of held) {
-      if (mode === 'shared') continue;
+      if (mode !== 'exclusive') continue;
       if (claims.has(key)) return undefined;
       claims.set(key, { op: 'release', task: taskId });
     }
   }
   for (const { taskId, claims: asked } of takes) {
     for (const { key, mode } of asked) {
-      if (mode === 'shared') continue;
+      if (mode !== 'exclusive') continue;
       const earlier = claims.get(key);
-      if (earlier === undefined) claims.set(key, { op: mode === 'ignoring' ? 'take-if-free' : 'take', task: taskId });
+      if (earlier === undefined) claims.set(key, { op: 'take', task: taskId });
       else if (earlier.op === 'release') claims.set(key, { op: 'pass', from: earlier.task, task: taskId });
       else return undefined;
     }
@@ -102,18 +102,20 @@ function blindClaims(before: BlindChange['claims'], { gives, takes }: Exchange):
   return claims;
 }
 
-function blindVolumes(
-  before: BlindChange,
-  { gives, takes }: Exchange,
-): Pick<BlindChange, 'joins' | 'leaves'> | undefined {
+function blindShares(before: BlindChange, { gives, takes }: Exchange): Shares | undefined {
   const joins = new Map(before.joins);
   const leaves = new Map(before.leaves);
   const add = (map: Map<ClaimKey, ReadonlySet<TaskId>>, key: ClaimKey, task: TaskId) =>
     map.set(key, new Set([...(map.get(key) ?? []), task]));
   for (const { taskId, claims } of gives)
-    for (const { key, mode } of claims) if (mode === 'shared') add(leaves, key, taskId);
+    for (const { key, mode } of claims) if (mode !== 'exclusive') add(leaves, key, taskId);
   for (const { taskId, claims } of takes)
-    for (const { key, mode } of claims) if (mode === 'shared') add(joins, key, taskId);
+    for (const { key, mode } of claims) if (mode !== 'exclusive') add(joins, key, taskId);
   for (const key of joins.keys()) if (leaves.has(key)) return undefined;
   return { joins, leaves };
+}
+
+/** How many names they take of an expression: one a thing, but each task that leaves a port has a condition of its own. */
+function countShares({ joins, leaves }: Shares): number {
+  return [...leaves].reduce((sum, [key, tasks]) => sum + (isPort(key) ? tasks.size : 1), joins.size);
 }

@@ -2,9 +2,9 @@ import type { TaskId } from '../ids.ts';
 import type { Placement } from '../plans/plan.ts';
 
 /**
- * Claims: what a node has that one task at a time may hold. A key names the thing, its value the holder. Cores and
- * devices are listed by the node, so their keys are there always, with `FREE` for a holder; ports and volumes are
- * anybody's to name, so their keys are there only while they are held.
+ * Claims: what a node has that one task at a time may hold, unless they share it. A key names the thing, its value the
+ * holder. Cores and devices are listed by the node, so their keys are there always, with `FREE` for a holder; ports and
+ * volumes are anybody's to name, so their keys are there only while they are held.
  */
 export type ClaimKey = string & { readonly __key: 'claim' };
 
@@ -24,9 +24,14 @@ export function isListed(key: string): boolean {
   return key.startsWith('core/') || key.startsWith('device/');
 }
 
+/** Whether the key's thing is a port. Who shares one may do so beside its holder; of volumes nobody may. */
+export function isPort(key: string): boolean {
+  return key.startsWith('port/');
+}
+
 /**
- * One claim of a task. `ignoring`: a port that is taken if it is free, and passed over if it is not. `shared`: a volume
- * beside other tasks that share it; held in a set of its own, since many hold it.
+ * One claim of a task. `shared`: a volume beside other tasks that share it. `ignoring`: a port beside whoever holds it;
+ * nobody else can claim it `exclusive` from then on. Both are held in a set of their own, since many hold them.
  */
 export interface Claim {
   readonly key: ClaimKey;
@@ -70,5 +75,5 @@ export function claimsWithout(claims: readonly Claim[], others: readonly Claim[]
   return claims.filter(({ key, mode }) => !known.has(`${mode} ${key}`));
 }
 
-/** The tasks that hold a volume together. */
+/** The tasks that hold a volume together, or a port beside its holder. */
 export type Sharers = ReadonlySet<TaskId>;

@@ -26,8 +26,12 @@ describe('what fits a node', () => {
           account = exchanged(account, exchange);
           model.exchange(ids, step.takes);
           expect(account.free).toEqual(model.free());
-          const ports = [...account.claims].filter(([key]) => key.startsWith('port/'));
-          expect(new Map(ports.map(([key, holder]) => [key.slice(5).replace('/', ' '), holder]))).toEqual(model.ports);
+          const portsIn = <T>(map: ReadonlyMap<string, T>, tasks: (value: T) => string[]) => {
+            const ports = [...map].filter(([key]) => key.startsWith('port/'));
+            return new Map(ports.map(([key, value]) => [key.slice(5).replace('/', ' '), tasks(value)]));
+          };
+          expect(portsIn(account.claims, (holder) => [holder])).toEqual(model.ports(false));
+          expect(portsIn(account.sharers, (tasks) => [...tasks].sort())).toEqual(model.ports(true));
           const holders = [...account.claims].filter(([key, holder]) => /^(core|device)/.test(key) && holder !== FREE);
           expect(holders.length).toBe(
             [...model.tasks.values()].flatMap(({ cores, devices }) => [...cores, ...devices]).length,

@@ -163,6 +163,21 @@ describe('ports', () => {
     expect(code(spec, [{ ports: [port(22, true)] }, { ports: [port(22)] }])).toBe('port-collision');
   });
 
+  it('are held by a task that passed the holder when the holder leaves, and do not pass to another with it', () => {
+    const [holder, passer] = [placementOf('h1', { ports: [port(80)] }), placementOf('h2', { ports: [port(80, true)] })];
+    const account = accountWith(spec, [holder, passer]);
+    const asking = (ignoreCollision: boolean) => [holding('t1', { ports: [port(80, ignoreCollision)] })];
+    const gives = [holding('h1', { ports: [port(80)] })];
+    const collision = { code: 'port-collision', message: 'port 80 on a is held by task h2' };
+    expect(misfitOf(account, { gives, takes: asking(false) })).toEqual(collision);
+    expect(misfitOf(exchanged(account, { gives, takes: [] }), { gives: [], takes: asking(false) })).toEqual(collision);
+    expect(misfitOf(account, { gives, takes: asking(true) })).toBeUndefined();
+    const all = [...gives, holding('h2', { ports: [port(80, true)] })];
+    expect(misfitOf(account, { gives: all, takes: asking(false) })).toBeUndefined();
+    // Of several it is the one who has it alone that a message names.
+    expect(misfitOf(account, { gives: [], takes: asking(false) })?.message).toBe('port 80 on a is held by task h1');
+  });
+
   it.each([0, 65_535])('reach to %d', (value) => {
     expect(misfit(spec, [{ ports: [port(value)] }])).toBeUndefined();
     expect(code(spec, [{ ports: [port(value)] }], [{ ports: [port(value)] }])).toBe('port-collision');

@@ -86,11 +86,15 @@ function coreNotListed(account: Account, cores: readonly Asked[]): Misfit | unde
   return claim && { code: 'cores', message: `${claim.name} is not among the cores that the node lists` };
 }
 
-/** The later of two claims collides, and only its own `ignoreCollision` lets it pass. A reserved port counts as held. */
+/**
+ * The later of two claims collides, and only its own `ignoreCollision` lets it pass. A task that passed holds the port as
+ * well, and goes on holding it when the other has left. A reserved port counts as held.
+ */
 function portCollision(account: Account, ports: readonly Asked[]): Misfit | undefined {
   const taken = new Map<ClaimKey, string>();
   for (const claim of ports) {
-    const holder = taken.get(claim.key) ?? account.claims.get(claim.key);
+    const [sharer] = account.sharers.get(claim.key) ?? [];
+    const holder = taken.get(claim.key) ?? account.claims.get(claim.key) ?? sharer;
     if (claim.mode === 'exclusive') {
       if (holder !== undefined) return { code: 'port-collision', message: heldBy(claim, holder) };
       const [, ip = '', port = ''] = /^port\/(.*)\/(\d+)$/.exec(claim.key) ?? [];

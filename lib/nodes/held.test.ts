@@ -14,8 +14,9 @@ it('names the holders of what there is one of, and counts all', () => {
     placementOf('core', { cores: [0] }),
     placementOf('writer', { volumes: [{ source: 'a', mode: 'single-writer' }] }),
     placementOf('reader', { volumes: [{ source: 'b', mode: 'reader-only' }] }),
+    placementOf('passer', { ports: [{ ip: 'a', value: 80, ignoreCollision: true }] }),
   ];
-  expect(heldOf(accountWith(spec, tasks))).toEqual({ tasks: 4, holders: ['core', 'reader', 'writer'] });
+  expect(heldOf(accountWith(spec, tasks))).toEqual({ tasks: 5, holders: ['core', 'passer', 'reader', 'writer'] });
 });
 
 it('finds an amount that drifted, though no task is counted', () => {

@@ -6,10 +6,10 @@ import { shardOf } from '../nodes/shard.ts';
 import { accountPartition, profilePartition } from './keys.ts';
 
 /**
- * The account as an item. Sharers of a volume stand in a set attribute of their own under the claim's key, since DynamoDB
- * adds to and takes from top-level sets only, and drops a set that has become empty.
+ * The account as an item. Sharers of a volume or a port stand in a set attribute of their own under the claim's key, since
+ * DynamoDB adds to and takes from top-level sets only, and drops a set that has become empty.
  */
-const VOLUME_PREFIX = 'volume/';
+const SHARED = /^(volume|port)\//;
 
 export interface AccountKey {
   readonly poolShard: string;
@@ -45,7 +45,7 @@ export function accountFromItem(item: Readonly<Record<string, unknown>>): Accoun
     withdrawn?: Set<ClaimKey>;
     reservedRanges?: Record<string, PortRanges>;
   };
-  const sharers = Object.entries(item).filter(([name]) => name.startsWith(VOLUME_PREFIX)) as [ClaimKey, Set<TaskId>][];
+  const sharers = Object.entries(item).filter(([name]) => SHARED.test(name)) as [ClaimKey, Set<TaskId>][];
   return {
     nodeId: stored.nodeId,
     status: stored.status,

@@ -66,8 +66,21 @@ const CHANGES: readonly (readonly [string, (count: number) => Exchange])[] = [
     (count) => ({ gives: [holding(LONG_TASK, ports(count), amounts(resources))], takes: [] }),
   ],
   [
-    'ports that are taken if free',
+    'ports that are shared',
     (count) => ({ gives: [], takes: [holding(LONG_TASK, ports(count, true), amounts(resources))] }),
+  ],
+  [
+    'ports that are shared no more',
+    (count) => ({ gives: [holding(LONG_TASK, ports(count, true), amounts(resources))], takes: [] }),
+  ],
+  [
+    'a port that many share no more',
+    (count) => ({
+      gives: range(count).map((at) =>
+        holding(`${'t'.repeat(125)}${at}` as TaskId, ports(1, true), at === 0 ? amounts(resources) : {}),
+      ),
+      takes: [],
+    }),
   ],
   [
     'cores that are passed on',
@@ -99,7 +112,8 @@ describe('the longest change on conditions', () => {
   it.each(CHANGES)('of %s stays below the limits of an expression', (_name, exchangeOf) => {
     const change = largest(exchangeOf);
     // Enough for a task of an ordinary kind: eight devices, a few ports, a few volumes.
-    expect(change.claims.size + change.joins.size + change.leaves.size).toBeGreaterThanOrEqual(16);
+    const leaving = [...change.leaves.values()].reduce((sum, tasks) => sum + tasks.size, 0);
+    expect(change.claims.size + change.joins.size + leaving).toBeGreaterThanOrEqual(16);
     const { UpdateExpression, ConditionExpression, names, values } = blindUpdate(change, Number.MAX_SAFE_INTEGER);
     for (const expression of [UpdateExpression, ConditionExpression]) {
       expect(Buffer.byteLength(expression)).toBeLessThan(EXPRESSION_BYTES);

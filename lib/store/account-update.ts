@@ -1,5 +1,5 @@
 import type { BlindChange, Demand } from '../nodes/blind.ts';
-import { ANY_ADDRESS, FREE, isListed, portKey } from '../nodes/claims.ts';
+import { ANY_ADDRESS, FREE, isListed, isPort, portKey } from '../nodes/claims.ts';
 
 /** An UpdateItem's expressions, its values as plain JavaScript. */
 export interface UpdateExpression {
@@ -72,6 +72,9 @@ export function blindUpdate(change: BlindChange, index?: number): UpdateExpressi
     const held = `#claims.#k${at}`;
     names[`#k${at}`] = key;
     values[`:t${at}`] = claim.task;
+    const notShared = () => {
+      if (!isListed(key)) conditions.push(`attribute_not_exists(#k${at})`);
+    };
     const notWithdrawn = () => {
       values[`:k${at}`] = key;
       conditions.push(`NOT contains(#withdrawn, :k${at})`);
@@ -89,12 +92,9 @@ export function blindUpdate(change: BlindChange, index?: number): UpdateExpressi
         } else {
           conditions.push(`attribute_not_exists(${held})`);
         }
-        if (key.startsWith('volume/')) conditions.push(`attribute_not_exists(#k${at})`);
+        notShared();
         notWithdrawn();
         sets.push(`${held} = :t${at}`);
-        break;
-      case 'take-if-free':
-        sets.push(`${held} = if_not_exists(${held}, :t${at})`);
         break;
       case 'release':
         conditions.push(`${held} = :t${at}`);
@@ -108,6 +108,7 @@ export function blindUpdate(change: BlindChange, index?: number): UpdateExpressi
       case 'pass':
         values[`:f${at}`] = claim.from;
         conditions.push(`${held} = :f${at}`);
+        notShared();
         notWithdrawn();
         sets.push(`${held} = :t${at}`);
         break;
@@ -120,14 +121,23 @@ export function blindUpdate(change: BlindChange, index?: number): UpdateExpressi
     const at = count++;
     names[`#k${at}`] = key;
     values[`:s${at}`] = tasks;
-    conditions.push(`attribute_not_exists(#claims.#k${at})`);
+    if (!isPort(key)) conditions.push(`attribute_not_exists(#claims.#k${at})`);
     adds.push(`#k${at} :s${at}`);
   }
+  let members = 0;
   for (const [key, tasks] of change.leaves) {
     const at = count++;
     names[`#k${at}`] = key;
     values[`:s${at}`] = tasks;
     deletes.push(`#k${at} :s${at}`);
+    // It may be the port's holder instead, in an account that an earlier version has written: that is for who has read it.
+    if (isPort(key)) {
+      for (const task of tasks) {
+        const member = `:m${members++}`;
+        values[member] = task;
+        conditions.push(`contains(#k${at}, ${member})`);
+      }
+    }
   }
 
   const clause = (keyword: string, parts: readonly string[]) =>

@@ -40,31 +40,30 @@ export function discrepancies({ account, tasks }: Audited): string[] {
     holders.set(key, task);
   };
   const sharers = new Map<string, Set<string>>();
-  const passing = new Map<string, Set<string>>();
-  const join = (map: Map<string, Set<string>>, key: string, task: string) =>
-    map.set(key, (map.get(key) ?? new Set()).add(task));
+  const share = (key: string, task: string) => sharers.set(key, (sharers.get(key) ?? new Set()).add(task));
   for (const { taskId, cores, devices, ports, volumes } of tasks) {
     for (const core of cores) hold(`core/${core}`, taskId);
     for (const device of devices) hold(`device/${device}`, taskId);
     for (const { ip, value, ignoreCollision } of ports) {
-      if (ignoreCollision) join(passing, `port/${ip}/${value}`, taskId);
+      if (ignoreCollision) share(`port/${ip}/${value}`, taskId);
       else hold(`port/${ip}/${value}`, taskId);
     }
     for (const { source, mode } of volumes) {
       if (mode === 'single-writer') hold(`volume/${source}`, taskId);
-      else join(sharers, `volume/${source}`, taskId);
+      else share(`volume/${source}`, taskId);
     }
   }
-  for (const key of holders.keys()) if (sharers.has(key)) problems.push(`${key} is held alone and shared`);
+  for (const key of holders.keys()) {
+    if (key.startsWith('volume/') && sharers.has(key)) problems.push(`${key} is held alone and shared`);
+  }
 
   for (const [key, task] of holders) {
     if (account.claims.get(key as never) !== task)
       problems.push(`${key} is ${task}'s, not ${account.claims.get(key as never)}'s`);
   }
   for (const [key, holder] of account.claims) {
-    // A port may be held by one of those that pass it over when it is taken.
-    const rightful = holder === '!free' || holders.get(key) === holder || passing.get(key)?.has(holder);
-    if (!rightful) problems.push(`${key} is held by ${holder}, which does not have it`);
+    if (holder !== '!free' && holders.get(key) !== holder)
+      problems.push(`${key} is held by ${holder}, which does not have it`);
   }
   const listed = (map: ReadonlyMap<string, ReadonlySet<string>>) =>
     JSON.stringify([...map].map(([key, set]) => [key, [...set].sort()]).sort());

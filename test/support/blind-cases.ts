@@ -48,7 +48,6 @@ const B = 'b' as TaskId;
 const take: BlindClaim = { op: 'take', task: A };
 const release: BlindClaim = { op: 'release', task: A };
 const pass: BlindClaim = { op: 'pass', from: B, task: A };
-const takeIfFree: BlindClaim = { op: 'take-if-free', task: A };
 
 const holding =
   (claims: Readonly<Record<string, string>>, sharers: Readonly<Record<string, readonly string[]>> = {}) =>
@@ -310,12 +309,64 @@ const ports: BlindCase[] = [
     change: { claims: { [PORT]: pass } },
     after: 'refused',
   },
-  { name: 'takes a port if it is free', change: { claims: { [PORT]: takeIfFree } }, after: { claims: { [PORT]: A } } },
   {
-    name: 'leaves a port to its holder',
-    holds: holding({ [PORT]: B }),
-    change: { claims: { [PORT]: takeIfFree } },
-    after: {},
+    name: 'is refused a port that another shares',
+    holds: holding({}, { [PORT]: ['b'] }),
+    change: { claims: { [PORT]: take } },
+    after: 'refused',
+  },
+  {
+    name: 'is refused to pass on a port that another shares',
+    holds: holding({ [PORT]: B }, { [PORT]: ['c'] }),
+    change: { claims: { [PORT]: pass } },
+    after: 'refused',
+  },
+  {
+    name: 'gives a port back that another goes on sharing',
+    holds: holding({ [PORT]: A }, { [PORT]: ['b'] }),
+    change: { claims: { [PORT]: release } },
+    after: { claims: { [PORT]: null } },
+  },
+  {
+    name: 'shares a port that nobody holds',
+    change: { joins: { [PORT]: ['a', 'b'] } },
+    after: { sharers: { [PORT]: ['a', 'b'] } },
+  },
+  {
+    name: 'shares a port beside its holder and those who share it',
+    holds: holding({ [PORT]: B }, { [PORT]: ['c'] }),
+    change: { joins: { [PORT]: ['a'] } },
+    after: { sharers: { [PORT]: ['a', 'c'] } },
+  },
+  {
+    name: 'shares a port that the node reserves',
+    node: { reservedPorts: '80,1000-1100' },
+    change: { joins: { [PORT]: ['a'] } },
+    after: { sharers: { [PORT]: ['a'] } },
+  },
+  {
+    name: 'leaves a port to its holder and those who still share it',
+    holds: holding({ [PORT]: B }, { [PORT]: ['a', 'c', 'd'] }),
+    change: { leaves: { [PORT]: ['a', 'd'] } },
+    after: { sharers: { [PORT]: ['c'] } },
+  },
+  {
+    name: 'leaves a port that nobody shares afterwards',
+    holds: holding({}, { [PORT]: ['a'] }),
+    change: { leaves: { [PORT]: ['a'] } },
+    after: { sharers: { [PORT]: null } },
+  },
+  {
+    name: 'is refused to leave a port of which it is the holder',
+    holds: holding({ [PORT]: A }),
+    change: { leaves: { [PORT]: ['a'] } },
+    after: 'refused',
+  },
+  {
+    name: 'is refused to leave a port that one of two does not share',
+    holds: holding({}, { [PORT]: ['a', 'c'] }),
+    change: { leaves: { [PORT]: ['a', 'b'] } },
+    after: 'refused',
   },
 ];
 

@@ -8,8 +8,6 @@ import type { Placement } from '../../lib/plans/plan.ts';
 export class NodeModel {
   readonly spec: NodeSpec;
   readonly tasks = new Map<string, Placement>();
-  /** Of several tasks that use a port, the one that found it free; by address and number. */
-  readonly ports = new Map<string, string>();
 
   constructor(spec: NodeSpec) {
     this.spec = spec;
@@ -54,14 +52,20 @@ export class NodeModel {
   exchange(gives: readonly string[], takes: readonly Placement[]): void {
     for (const gone of gives) {
       this.tasks.delete(gone);
-      for (const [port, holder] of this.ports) if (holder === gone) this.ports.delete(port);
     }
-    for (const task of takes) {
-      this.tasks.set(task.taskId, task);
-      for (const { ip, value } of task.ports) {
-        if (!this.ports.has(`${ip} ${value}`)) this.ports.set(`${ip} ${value}`, task.taskId);
+    for (const task of takes) this.tasks.set(task.taskId, task);
+  }
+
+  /** Tasks by port that have it, those that ignore collisions or those that do not; by address and number. */
+  ports(ignoreCollision: boolean): Map<string, string[]> {
+    const users = new Map<string, string[]>();
+    for (const { taskId, ports } of this.tasks.values()) {
+      for (const port of ports.filter((one) => one.ignoreCollision === ignoreCollision)) {
+        const name = `${port.ip} ${port.value}`;
+        users.set(name, [...new Set([...(users.get(name) ?? []), taskId])].sort());
       }
     }
+    return users;
   }
 
   /** What is left of each resource that the node has. */
@@ -75,13 +79,12 @@ export class NodeModel {
   }
 
   #collides(gives: readonly string[], takes: readonly Placement[]): boolean {
-    const held = new Map([...this.ports].filter(([, holder]) => !gives.includes(holder)));
-    for (const { taskId, ports } of takes) {
-      for (const { ip, value, ignoreCollision } of ports) {
-        const port = `${ip} ${value}`;
-        if (!ignoreCollision && (held.has(port) || this.#reserves(ip, value))) return true;
-        if (!held.has(port)) held.set(port, taskId);
-      }
+    const staying = [...this.tasks.values()].filter(({ taskId }) => !gives.includes(taskId));
+    const used = new Set(staying.flatMap(({ ports }) => ports).map(({ ip, value }) => `${ip} ${value}`));
+    for (const { ip, value, ignoreCollision } of takes.flatMap(({ ports }) => ports)) {
+      const port = `${ip} ${value}`;
+      if (!ignoreCollision && (used.has(port) || this.#reserves(ip, value))) return true;
+      used.add(port);
     }
     return false;
   }

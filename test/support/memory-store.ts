@@ -151,7 +151,7 @@ function enough({ free }: Account, { need }: BlindChange): boolean {
   return [...need].every(([name, least]) => Object.hasOwn(free, name) && (free[name] ?? 0) >= least);
 }
 
-function unclaimed(account: Account, { claims, joins }: BlindChange): boolean {
+function unclaimed(account: Account, { claims, joins, leaves }: BlindChange): boolean {
   const available = (key: ClaimKey) => {
     const port = /^port\/.*\/(\d+)$/.exec(key)?.[1];
     const withdrawn = account.withdrawn.has(key) || account.withdrawn.has(`port/*/${port}` as ClaimKey);
@@ -160,13 +160,16 @@ function unclaimed(account: Account, { claims, joins }: BlindChange): boolean {
   for (const [key, claim] of claims) {
     const holder = account.claims.get(key);
     if (claim.op === 'release' && holder !== claim.task) return false;
-    if (claim.op === 'pass' && (holder !== claim.from || !available(key))) return false;
+    if (claim.op === 'pass' && (holder !== claim.from || account.sharers.has(key) || !available(key))) return false;
     const listed = key.startsWith('core/') || key.startsWith('device/');
     if (claim.op === 'take') {
       if (holder !== (listed ? '!free' : undefined) || account.sharers.has(key) || !available(key)) return false;
     }
   }
-  return [...joins.keys()].every((key) => !account.claims.has(key));
+  const shared = [...leaves].every(
+    ([key, tasks]) => !key.startsWith('port/') || [...tasks].every((task) => account.sharers.get(key)?.has(task)),
+  );
+  return shared && [...joins.keys()].every((key) => key.startsWith('port/') || !account.claims.has(key));
 }
 
 function changed(account: Account, change: BlindChange, index: number | undefined): Account {
@@ -177,7 +180,7 @@ function changed(account: Account, change: BlindChange, index: number | undefine
     if (claim.op === 'release') {
       if (key.startsWith('core/') || key.startsWith('device/')) claims.set(key, '!free');
       else claims.delete(key);
-    } else if (claim.op !== 'take-if-free' || !claims.has(key)) {
+    } else {
       claims.set(key, claim.task);
     }
   }

@@ -6,7 +6,6 @@ export type Wants = Pick<Placement, 'resources' | 'ports' | 'cores' | 'devices' 
 
 /** A placement, and what its task had before, if the placement updates one in place. */
 export interface Wanted {
-  readonly taskId: string;
   readonly before: Wants | undefined;
   readonly after: Wants;
 }
@@ -16,12 +15,10 @@ export interface Found {
   readonly spec: NodeSpec;
   /** Tasks that stay as they are. */
   readonly others: readonly Wants[];
-  /** Which task holds a port, by address and number. */
-  readonly ports: ReadonlyMap<string, string>;
 }
 
 /** The first thing that there is not enough of for all of `placed`, in the order of the specification. */
-export function shortage({ spec, others, ports }: Found, placed: readonly Wanted[]): string | undefined {
+export function shortage({ spec, others }: Found, placed: readonly Wanted[]): string | undefined {
   const short = (name: string): boolean => {
     const all = [...others, ...placed.map(({ after }) => after)];
     const grows = placed.some(({ before, after }) => amount(after, name) > (before ? amount(before, name) : 0));
@@ -50,7 +47,7 @@ export function shortage({ spec, others, ports }: Found, placed: readonly Wanted
     .sort();
   const resource = ['memory', 'disk', ...custom, 'max-tasks'].find(short);
   if (resource !== undefined) return resource;
-  if (portsTaken(spec, ports, placed) === 'collision') return 'port-collision';
+  if (portsCollide(spec, others, placed)) return 'port-collision';
   const devicesOf = ({ devices }: Wants) => devices;
   const healthy = spec.devices.filter((device) => device.healthy).map(({ id }) => id);
   if (added(devicesOf).some((device) => !healthy.includes(device))) return 'device-unavailable';
@@ -58,31 +55,20 @@ export function shortage({ spec, others, ports }: Found, placed: readonly Wanted
   return volumeClash(others, placed) ? 'volume-conflict' : undefined;
 }
 
-/** Who holds which port after all of `placed`: first everything that is given up is, then each takes what it finds free. */
-export function portsTaken(
-  spec: NodeSpec,
-  before: ReadonlyMap<string, string>,
-  placed: readonly Wanted[],
-): ReadonlyMap<string, string> | 'collision' {
-  const holders = new Map(before);
-  const same = (a: Placement['ports'][number], b: Placement['ports'][number]) =>
-    portText(a) === portText(b) && a.ignoreCollision === b.ignoreCollision;
-  const givenUp = (wanted: Wanted) =>
-    (wanted.before?.ports ?? []).filter((old) => !wanted.after.ports.some((port) => same(port, old))).map(portText);
-  for (const wanted of placed) {
-    for (const port of givenUp(wanted)) if (holders.get(port) === wanted.taskId) holders.delete(port);
-  }
-  for (const wanted of placed) {
-    const again = new Set(givenUp(wanted));
-    for (const asked of wanted.after.ports) {
-      const port = portText(asked);
-      if (!again.has(port) && wanted.before?.ports.some((old) => same(old, asked))) continue;
-      const kept = reserved(spec, asked.ip, asked.value);
-      if (!asked.ignoreCollision && (holders.has(port) || kept)) return 'collision';
-      if (!holders.has(port)) holders.set(port, wanted.taskId);
+/** Whether one of `placed` asks for a port that somebody has. First everything that is given up is. */
+function portsCollide(spec: NodeSpec, others: readonly Wants[], placed: readonly Wanted[]): boolean {
+  const among = (ports: Wants['ports'], port: Wants['ports'][number]) =>
+    ports.some((one) => portText(one) === portText(port) && one.ignoreCollision === port.ignoreCollision);
+  const kept = placed.flatMap(({ before, after }) => before?.ports.filter((port) => among(after.ports, port)) ?? []);
+  const used = new Set([...others.flatMap(({ ports }) => ports), ...kept].map(portText));
+  for (const { before, after } of placed) {
+    for (const port of after.ports.filter((asked) => !among(before?.ports ?? [], asked))) {
+      const taken = used.has(portText(port)) || reserved(spec, port.ip, port.value);
+      if (taken && !port.ignoreCollision) return true;
+      used.add(portText(port));
     }
   }
-  return holders;
+  return false;
 }
 
 function volumeClash(others: readonly Wants[], placed: readonly Wanted[]): boolean {

@@ -1,6 +1,6 @@
 import type { NodeSpec } from '../../lib/nodes/node.ts';
 import type { Placement, Plan, Preemption, Stop } from '../../lib/plans/plan.ts';
-import { amount, capacity, nodesOf, portsTaken, shortage, type Wanted, type Wants } from './model-fit.ts';
+import { amount, capacity, nodesOf, shortage, type Wanted, type Wants } from './model-fit.ts';
 import type { NodeSummary, ResultSummary, Summary, TaskSummary } from './summary.ts';
 
 /**
@@ -32,8 +32,6 @@ interface ModelNode {
   spec: NodeSpec;
   eligible: boolean;
   refusals: number;
-  /** Which task holds a port: of several that may use it, the first that found it free. */
-  ports: ReadonlyMap<string, string>;
 }
 
 /** What a plan comes to. */
@@ -64,7 +62,6 @@ export class PoolModel {
       spec: { ...spec, drain: spec.drain ?? before?.spec.drain },
       eligible: spec.eligibility === undefined ? (before?.eligible ?? true) : spec.eligibility === 'eligible',
       refusals: before?.refusals ?? 0,
-      ports: before?.ports ?? new Map(),
     });
   }
 
@@ -126,9 +123,7 @@ export class PoolModel {
     const placed = new Set(placements.map(keyOf));
     const stopped = this.#givenBack(plan, node);
     const others = this.#on(node).filter(([key]) => !placed.has(key) && !stopped.has(key));
-    const gone = new Set([...stopped.values()].map(({ taskId }) => taskId));
-    const ports = new Map([...found.ports].filter(([, holder]) => !gone.has(holder)));
-    return shortage({ spec, others: others.map(([, { wants }]) => wants), ports }, this.#wanted(placements));
+    return shortage({ spec, others: others.map(([, { wants }]) => wants) }, this.#wanted(placements));
   }
 
   summary(results: Readonly<Record<string, ResultSummary>>): Summary {
@@ -152,9 +147,9 @@ export class PoolModel {
 
   #wanted(placements: readonly Placement[]): Wanted[] {
     return placements.map((placement) => {
-      const { taskId, resources, ports, cores, devices, volumes } = placement;
+      const { resources, ports, cores, devices, volumes } = placement;
       const after = { resources, ports, cores, devices, volumes };
-      return { taskId, before: this.#tasks.get(keyOf(placement))?.wants, after };
+      return { before: this.#tasks.get(keyOf(placement))?.wants, after };
     });
   }
 
@@ -173,17 +168,12 @@ export class PoolModel {
 
   #release(task: ModelTask): void {
     task.counts = false;
-    const node = this.#nodes.get(task.nodeId);
-    if (node) node.ports = new Map([...node.ports].filter(([, holder]) => holder !== task.taskId));
   }
 
   #place(nodeId: string, plan: Plan): number {
     const placements = plan.placements.filter((placement) => placement.nodeId === nodeId);
-    const node = this.#nodes.get(nodeId);
-    if (!node) return 0;
+    if (!this.#nodes.has(nodeId)) return 0;
     const wanted = this.#wanted(placements);
-    const ports = portsTaken(node.spec, node.ports, wanted);
-    if (ports !== 'collision') node.ports = ports;
     const fresh = { desired: 'running', ended: false, counts: true } as const;
     placements.forEach((placement, at) => {
       const { taskId, planId } = { ...placement, ...plan };
@@ -216,22 +206,29 @@ export class PoolModel {
     return true;
   }
 
-  #nodeSummary(nodeId: string, { spec, eligible, refusals, ports }: ModelNode): NodeSummary {
+  #nodeSummary(nodeId: string, { spec, eligible, refusals }: ModelNode): NodeSummary {
     const tasks = this.#on(nodeId).map(([, task]) => task);
     const claims: Record<string, string> = {};
     const sharers: Record<string, string[]> = {};
     for (const core of spec.cores) claims[`core/${core}`] = '!free';
     for (const { id, healthy } of spec.devices) if (healthy) claims[`device/${id}`] = '!free';
+    const share = (key: string, taskId: string) => {
+      sharers[key] = [...new Set([...(sharers[key] ?? []), taskId])].sort();
+    };
     for (const { taskId, wants } of tasks) {
       for (const core of wants.cores) claims[`core/${core}`] = taskId;
       for (const device of wants.devices) claims[`device/${device}`] = taskId;
       for (const { source, mode } of wants.volumes) {
         const key = `volume/${source}`;
         if (mode === 'single-writer') claims[key] = taskId;
-        else sharers[key] = [...new Set([...(sharers[key] ?? []), taskId])].sort();
+        else share(key, taskId);
+      }
+      for (const { ip, value, ignoreCollision } of wants.ports) {
+        const key = `port/${ip}/${value}`;
+        if (ignoreCollision) share(key, taskId);
+        else claims[key] = taskId;
       }
     }
-    for (const [port, holder] of ports) claims[`port/${port.replace(' ', '/')}`] = holder;
     const used = tasks.flatMap(({ wants }) => Object.keys(wants.resources));
     const left = [...new Set(['max-tasks', ...Object.keys(spec.capacity), ...used])].map((name) => {
       const sum = tasks.reduce((total, { wants }) => total + amount(wants, name), 0);

@@ -56,6 +56,10 @@ export class DataDirectory {
     return join(this.path, 'queues.jsonl');
   }
 
+  get checkpointsFile(): string {
+    return join(this.path, 'streams.json');
+  }
+
   get logFile(): string {
     return join(this.path, 'engine.log');
   }

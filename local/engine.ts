@@ -11,13 +11,14 @@ import { type BusEvent, startEventBus } from './event-bus/server.ts';
 import type { EventSourceContext } from './event-sources/event-source.ts';
 import { EventSources } from './event-sources/event-sources.ts';
 import { eventSourceOf } from './event-sources/start.ts';
+import { CheckpointStore } from './event-sources/stream-progress.ts';
 import type { FunctionRunner } from './functions/function-runner.ts';
 import type { MovableClock } from './functions/movable-clock.ts';
 import { startFunctions } from './functions/start-functions.ts';
 import { clientEnvironment, type Endpoints } from './local-environment.ts';
 import { LogFile, type LogLine } from './log.ts';
 import type { CreatedQueue } from './sqs/create-queues.ts';
-import { type Sqs, startSqs } from './sqs/start-sqs.ts';
+import { startSqs } from './sqs/start-sqs.ts';
 import { synthesize } from './synthesize.ts';
 import { readCloudAssembly } from './template/cloud-assembly.ts';
 import { defineEventBuses } from './template/event-buses.ts';
@@ -52,10 +53,15 @@ export interface EngineOptions {
   /** Told what the engine is about to do, while it starts. */
   readonly onProgress?: ((step: string) => void) | undefined;
   readonly onLog?: ((line: LogLine) => void) | undefined;
-  /** Time of the queues, for tests that do not want to wait for a visibility time-out. Default: the system's. */
+  /**
+   * Time of the queues and of how old changes in a stream are, for tests that do not want to wait for a visibility
+   * time-out or a batching window. Default: the system's.
+   */
   readonly clock?: Clock | undefined;
   /** Time that the functions see, for tests about minutes and days. Default: the system's. */
   readonly functionClock?: MovableClock | undefined;
+  /** Every how manieth batch of a stream is delivered once more, behind later ones; default: none is. Lambda promises no less. */
+  readonly redeliverEvery?: number | undefined;
   /** Told of every event that a function puts onto the event bus. */
   readonly onEvent?: ((event: BusEvent) => void) | undefined;
 }
@@ -75,6 +81,11 @@ export interface Engine {
   /** The functions by name: `PlanApplier`. */
   readonly functions: ReadonlyMap<string, FunctionRunner>;
   readonly eventSources: EventSources;
+  /**
+   * Deletes the items whose expiry has passed, by the functions' time, as TTL does: marked in the stream as the service's
+   * own. Nothing else deletes them. Answers how many there were.
+   */
+  expire(): Promise<number>;
   /** Settles when the engine cannot go on, with the reason. */
   readonly failed: Promise<Error>;
   /** Ends everything: when the invocations under way are done, or after `graceMs`, processes, servers and temporary files. */
@@ -117,7 +128,7 @@ async function start(options: EngineOptions, cleanup: Cleanup): Promise<Engine> 
   checkTypes(resources.stacks);
 
   progress('creating tables and queues');
-  await createTables(resources, dynamodb.url);
+  const streams = await createTables(resources, dynamodb.url, cleanup);
   const sqs = await startSqs(
     resources,
     {
@@ -141,7 +152,9 @@ async function start(options: EngineOptions, cleanup: Cleanup): Promise<Engine> 
   const clock = options.functionClock;
   const running = { temporary, meter, sqs, eventBus: bus.url, clock, maxConcurrency, onOutput: log };
   const functions = await startFunctions(resources, running, cleanup);
-  const eventSources = startEventSources(options, resources, { sqs, functions, log }, cleanup);
+  const checkpoints = new CheckpointStore(data?.checkpointsFile);
+  const services = { resources, sqs, streams, checkpoints, functions: [...functions.values()] };
+  const eventSources = await startEventSources(options, services, log, cleanup);
 
   const endpoints = { dynamodb: await meter.endpointFor('client'), sqs: sqs.url };
   const env = { ...clientEnvironment(endpoints, REGION), ...resources.environmentOutputs() };
@@ -157,6 +170,7 @@ async function start(options: EngineOptions, cleanup: Cleanup): Promise<Engine> 
     meter,
     functions,
     eventSources,
+    expire: () => streams.expire(clock?.now() ?? systemClock()),
     failed: dynamodb.failed,
     stop: () => cleanup.run(),
   };
@@ -187,20 +201,20 @@ async function synthesized(temporary: string, progress: (step: string) => void):
   return directory;
 }
 
-function startEventSources(
-  { paused, graceMs = GRACE_MS }: EngineOptions,
-  resources: Resources,
-  { sqs, functions, log }: { sqs: Sqs; functions: ReadonlyMap<string, FunctionRunner>; log: Log },
+async function startEventSources(
+  { paused, graceMs = GRACE_MS, clock = systemClock, redeliverEvery = 0 }: EngineOptions,
+  services: Pick<EventSourceContext, 'resources' | 'sqs' | 'streams' | 'checkpoints' | 'functions'>,
+  log: Log,
   cleanup: Cleanup,
-): EventSources {
+): Promise<EventSources> {
   const context: EventSourceContext = {
-    resources,
-    sqs,
-    functions: [...functions.values()],
+    ...services,
+    clock,
+    redeliverEvery,
     onProblem: (functionName, problem) => log(functionName, 'platform', problem),
   };
-  const mappings = declaredMappings(resources).filter((mapping) => mapping.enabled);
-  const eventSources = new EventSources(mappings.map((mapping) => eventSourceOf(mapping, context)));
+  const mappings = declaredMappings(services.resources).filter((mapping) => mapping.enabled);
+  const eventSources = new EventSources(await Promise.all(mappings.map((mapping) => eventSourceOf(mapping, context))));
   cleanup.add(() => eventSources.stop(graceMs));
   for (const source of eventSources.all) {
     if (paused !== 'all' && !paused?.includes(source.functionName)) source.resume();

@@ -83,3 +83,38 @@ export function testMapping(queue: string, fn: string, properties: Readonly<Reco
     },
   };
 }
+
+/** A table with a partition key `p`, a sort key `s`, expiry by `expiresAt` and a stream. */
+export function testTable(name: string, properties: Readonly<Record<string, unknown>> = {}) {
+  return {
+    Type: 'AWS::DynamoDB::Table',
+    Properties: {
+      TableName: name,
+      KeySchema: [
+        { AttributeName: 'p', KeyType: 'HASH' },
+        { AttributeName: 's', KeyType: 'RANGE' },
+      ],
+      AttributeDefinitions: [
+        { AttributeName: 'p', AttributeType: 'S' },
+        { AttributeName: 's', AttributeType: 'S' },
+      ],
+      StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
+      TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
+      ...properties,
+    },
+  };
+}
+
+/** A mapping of the stream of the table with logical id `table` to the function `fn`. */
+export function testStreamMapping(table: string, fn: string, properties: Readonly<Record<string, unknown>> = {}) {
+  return {
+    Type: 'AWS::Lambda::EventSourceMapping',
+    Properties: {
+      EventSourceArn: { 'Fn::GetAtt': [table, 'StreamArn'] },
+      FunctionName: { Ref: fn },
+      StartingPosition: 'TRIM_HORIZON',
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      ...properties,
+    },
+  };
+}

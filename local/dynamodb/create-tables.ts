@@ -14,6 +14,10 @@ import type { DeclaredTable } from '../template/tables.ts';
 export interface CreatedTable {
   readonly name: string;
   readonly streamArn?: string | undefined;
+  /** Names of the key's attributes, the partition key first. */
+  readonly keys: readonly string[];
+  /** Attribute with the time after which an item may go. */
+  readonly ttlAttribute?: string | undefined;
 }
 
 /** Seconds that a table may take until it can be used. */
@@ -37,7 +41,11 @@ export async function createTable(client: DynamoDBClient, table: DeclaredTable):
     );
   }
   if (table.ttlAttribute !== undefined) await enableExpiry(client, table.name, table.ttlAttribute);
-  return { name: table.name, streamArn: found?.LatestStreamArn };
+  const { name, ttlAttribute } = table;
+  const keys = (table.create.KeySchema ?? []).toSorted((one, other) =>
+    (one.KeyType ?? '').localeCompare(other.KeyType ?? ''),
+  );
+  return { name, streamArn: found?.LatestStreamArn, keys: keys.map((key) => key.AttributeName ?? ''), ttlAttribute };
 }
 
 async function describe(client: DynamoDBClient, name: string): Promise<TableDescription | undefined> {

@@ -1,4 +1,5 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams';
 import type { Cleanup } from '../cleanup.ts';
 import { checkEndpoint } from '../foreign-endpoint.ts';
 import { GuardedProcess } from '../guarded-process.ts';
@@ -7,6 +8,7 @@ import type { Resources } from '../template/scope.ts';
 import { declaredTables } from '../template/tables.ts';
 import { createTable } from './create-tables.ts';
 import { startDynoxide } from './dynoxide.ts';
+import { Streams } from './streams.ts';
 
 export interface DynamoDbOptions {
   /** One that runs already. */
@@ -34,16 +36,18 @@ export async function startDynamoDb(
 }
 
 /** Creates the tables of the template, those that are missing, and defines the ARNs of their streams. */
-export async function createTables(resources: Resources, url: string): Promise<void> {
-  const client = new DynamoDBClient({ endpoint: url, region: resources.place.region, credentials: CREDENTIALS });
-  try {
-    await Promise.all(
-      declaredTables(resources).map(async (table) => {
-        const { streamArn } = await createTable(client, table);
-        resources.define(table.declared, { attributes: { StreamArn: streamArn } });
-      }),
-    );
-  } finally {
-    client.destroy();
-  }
+export async function createTables(resources: Resources, url: string, cleanup: Cleanup): Promise<Streams> {
+  const options = { endpoint: url, region: resources.place.region, credentials: CREDENTIALS };
+  const client = new DynamoDBClient(options);
+  cleanup.add(() => client.destroy());
+  const streams = new DynamoDBStreamsClient(options);
+  cleanup.add(() => streams.destroy());
+  const tables = await Promise.all(
+    declaredTables(resources).map(async (table) => {
+      const created = await createTable(client, table);
+      resources.define(table.declared, { attributes: { StreamArn: created.streamArn } });
+      return created;
+    }),
+  );
+  return new Streams(streams, client, tables);
 }

@@ -1,25 +1,27 @@
 import type { InvocationResult } from '../functions/execution-environment.ts';
 
 export interface BatchOutcome {
-  /** Messages that are to be delivered again. */
+  /** Ids of the messages or changes that are to be delivered again. */
   readonly failed: ReadonlySet<string>;
   /** Why all of them are, if it was not the function that listed them. */
   readonly problem?: string | undefined;
 }
 
 /**
- * Which messages of a batch failed, from how the invocation ended. An exception, a time-out or a crash fails them all;
- * with ReportBatchItemFailures so does an answer that is not understood, since to delete on it would lose messages.
+ * Which events of a batch failed, from how the invocation ended. An exception, a time-out or a crash fails them all;
+ * with ReportBatchItemFailures so does an answer that is not understood, since to go on would lose events.
  *
  * Source: Lambda developer guide, "Success and failure conditions" of partial batch responses. Beyond it, an answer that
  * has other keys and no `batchItemFailures` fails here: that is a misspelling, and deployed it may be taken for success.
+ *
+ * @param ids as the function is to list them: message ids of a queue, sequence numbers of a stream
  */
 export function batchOutcome(
   result: InvocationResult,
-  messageIds: readonly string[],
+  ids: readonly string[],
   reportBatchItemFailures: boolean,
 ): BatchOutcome {
-  const all = (problem: string): BatchOutcome => ({ failed: new Set(messageIds), problem });
+  const all = (problem: string): BatchOutcome => ({ failed: new Set(ids), problem });
   if (result.status === 'failed') return all(`${result.error.errorType}: ${result.error.errorMessage}`);
   if (!reportBatchItemFailures) return { failed: new Set() };
 
@@ -35,10 +37,8 @@ export function batchOutcome(
   const failed = new Set<string>();
   for (const failure of failures) {
     const id: unknown = failure?.itemIdentifier;
-    if (typeof id !== 'string' || !messageIds.includes(id)) {
-      return all(
-        `batchItemFailures has ${JSON.stringify(failure)}, expected { itemIdentifier: <message id of the batch> }`,
-      );
+    if (typeof id !== 'string' || !ids.includes(id)) {
+      return all(`batchItemFailures has ${JSON.stringify(failure)}, expected { itemIdentifier: <id of the batch> }`);
     }
     failed.add(id);
   }

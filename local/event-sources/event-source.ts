@@ -1,7 +1,34 @@
+import type { Clock } from '../../lib/time.ts';
+import type { Streams } from '../dynamodb/streams.ts';
 import type { FunctionRunner } from '../functions/function-runner.ts';
 import type { Sqs } from '../sqs/start-sqs.ts';
 import type { DeclaredMapping } from '../template/event-source-mappings.ts';
 import { type Resources, TemplateError } from '../template/scope.ts';
+import type { CheckpointStore } from './stream-progress.ts';
+
+/** How many events went which way since the start. Names and meanings are those of Lambda's `EventCount` metrics. */
+export interface EventCounts {
+  readonly PolledEventCount: number;
+  readonly FilteredOutEventCount: number;
+  /** An event that is delivered again counts again. */
+  readonly InvokedEventCount: number;
+  readonly FailedInvokeEventCount: number;
+  /** Given up: no retries left, or too old. */
+  readonly DroppedEventCount: number;
+  readonly OnFailureDestinationDeliveredEventCount: number;
+  /** Not of Lambda: how often the function was invoked by this source. */
+  readonly invocations: number;
+}
+
+export const NO_COUNTS: EventCounts = {
+  PolledEventCount: 0,
+  FilteredOutEventCount: 0,
+  InvokedEventCount: 0,
+  FailedInvokeEventCount: 0,
+  DroppedEventCount: 0,
+  OnFailureDestinationDeliveredEventCount: 0,
+  invocations: 0,
+};
 
 /** What brings events to a function, once it runs. One file per kind, listed in `start.ts`. */
 export interface EventSource {
@@ -9,6 +36,7 @@ export interface EventSource {
   readonly functionName: string;
   /** What the events come from, for people: `queue Berth-plans.fifo`. */
   readonly source: string;
+  readonly counts: EventCounts;
   /** Takes nothing more; settles when everything that was taken is dealt with. */
   pause(): Promise<void>;
   resume(): void;
@@ -22,6 +50,12 @@ export interface EventSource {
 export interface EventSourceContext {
   readonly resources: Resources;
   readonly sqs: Sqs;
+  readonly streams: Streams;
+  readonly checkpoints: CheckpointStore;
+  /** Time of record ages and of windows in which batches are gathered. */
+  readonly clock: Clock;
+  /** Every how manieth batch of a stream is delivered once more, later; 0: none. */
+  readonly redeliverEvery: number;
   readonly functions: readonly FunctionRunner[];
   /** Something went wrong that AWS would show in a metric. */
   readonly onProblem: (functionName: string, problem: string) => void;

@@ -1,4 +1,4 @@
-import type { EventSource } from './event-source.ts';
+import { type EventCounts, type EventSource, NO_COUNTS } from './event-source.ts';
 
 /** The event sources of an engine. A name is that of a function and means all its sources; left out, all there are. */
 export class EventSources {
@@ -23,10 +23,20 @@ export class EventSources {
 
   /**
    * Settles when there is nothing to do: the sources are empty and no function is at work. A message that failed counts
-   * until it is delivered again and done, or is in the dead-letter queue.
+   * until it is delivered again and done, or is in the dead-letter queue; a change until it is done or given up. Batches
+   * of a stream do not wait for their window meanwhile.
    */
   async idle(functionName?: string): Promise<void> {
     await Promise.all(this.#of(functionName).map((source) => source.idle()));
+  }
+
+  /** How many events went which way: whether a change that does not concern a function has invoked it. */
+  counts(functionName?: string): EventCounts {
+    const sum = { ...NO_COUNTS };
+    for (const { counts } of this.#of(functionName)) {
+      for (const name of Object.keys(sum) as (keyof EventCounts)[]) sum[name] += counts[name];
+    }
+    return sum;
   }
 
   async stop(graceMs: number): Promise<void> {

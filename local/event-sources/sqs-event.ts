@@ -1,7 +1,5 @@
 import type { Message } from '@aws-sdk/client-sqs';
-
-/** Bytes that an invocation may carry. Lambda makes two of a batch that is larger. */
-const PAYLOAD_BYTES = 6 * 1024 * 1024;
+import { gather, recordBytes } from './payload.ts';
 
 /** A message as Lambda shows it to a function. */
 export interface SqsRecord {
@@ -48,19 +46,13 @@ export function groupOf(record: SqsRecord): string {
 }
 
 /** The records in as few events as the size of an invocation's payload allows, in order. */
-export function splitBySize(records: readonly SqsRecord[], limit = PAYLOAD_BYTES): SqsRecord[][] {
+export function splitBySize(records: readonly SqsRecord[], limit?: number): SqsRecord[][] {
+  let waiting = records.map((record) => ({ record, bytes: recordBytes(record) }));
   const parts: SqsRecord[][] = [];
-  let bytes = 0;
-  for (const record of records) {
-    const size = Buffer.byteLength(JSON.stringify(record)) + 1;
-    const part = parts.at(-1);
-    if (part === undefined || bytes + size > limit) {
-      parts.push([record]);
-      bytes = size + '{"Records":[]}'.length;
-    } else {
-      part.push(record);
-      bytes += size;
-    }
+  while (waiting.length > 0) {
+    const { count } = gather(waiting, waiting.length, limit);
+    parts.push(waiting.slice(0, count).map(({ record }) => record));
+    waiting = waiting.slice(count);
   }
   return parts;
 }

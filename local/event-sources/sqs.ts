@@ -10,7 +10,7 @@ import type { FunctionRunner } from '../functions/function-runner.ts';
 import { type DeclaredMapping, type SqsMapping, sqsMapping } from '../template/event-source-mappings.ts';
 import { TemplateError } from '../template/scope.ts';
 import { batchOutcome } from './batch-response.ts';
-import { type EventSource, type EventSourceContext, functionOf } from './event-source.ts';
+import { type EventCounts, type EventSource, type EventSourceContext, functionOf, NO_COUNTS } from './event-source.ts';
 import { groupOf, type SqsRecord, splitBySize, sqsRecord } from './sqs-event.ts';
 
 /** Seconds that one receive waits for messages: as long may `pause` take with a queue that is not the engine's own. */
@@ -40,6 +40,7 @@ export class SqsEventSource implements EventSource {
   readonly #context: EventSourceContext;
   readonly #maxBatches: number;
   readonly #batches = new Set<Promise<void>>();
+  readonly #counts = { ...NO_COUNTS };
   /** Set while messages are taken. */
   #polling: Promise<void> | undefined;
   #paused = true;
@@ -57,6 +58,10 @@ export class SqsEventSource implements EventSource {
       this.#mapping.maximumConcurrency ?? Number.POSITIVE_INFINITY,
       this.#function.maxConcurrency,
     );
+  }
+
+  get counts(): EventCounts {
+    return { ...this.#counts };
   }
 
   resume(): void {
@@ -117,6 +122,7 @@ export class SqsEventSource implements EventSource {
           MessageAttributeNames: ['All'],
         }),
       );
+      this.#counts.PolledEventCount += Messages.length;
       return Messages;
     } catch (error) {
       this.#problem(`cannot receive from ${this.#queueName}: ${(error as Error).message}`);
@@ -140,9 +146,12 @@ export class SqsEventSource implements EventSource {
 
   /** Answers the records that failed; the others are deleted. */
   async #invoke(records: readonly SqsRecord[]): Promise<SqsRecord[]> {
+    this.#counts.invocations += 1;
+    this.#counts.InvokedEventCount += records.length;
     const result = await this.#function.invoke({ Records: records });
     const ids = records.map((record) => record.messageId);
     const { failed, problem } = batchOutcome(result, ids, this.#mapping.reportBatchItemFailures);
+    this.#counts.FailedInvokeEventCount += failed.size;
     if (problem !== undefined) this.#problem(`${records.length} messages will be delivered again: ${problem}`);
     await this.#delete(records.filter((record) => !failed.has(record.messageId)));
     return records.filter((record) => failed.has(record.messageId));

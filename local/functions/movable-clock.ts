@@ -1,4 +1,4 @@
-import type { EpochMs } from '../../lib/time.ts';
+import { type EpochMs, systemClock } from '../../lib/time.ts';
 
 /** The time that functions see, for tests about hours that take milliseconds. It stands still until it is set again. */
 export class MovableClock {
@@ -13,5 +13,10 @@ export class MovableClock {
   /** Sets the time; undefined: the system's again. What runs at the moment sees it from now on. */
   set(at: EpochMs | undefined): void {
     this.#time[0] = at ?? Number.NaN;
+  }
+
+  now(): EpochMs {
+    const set = this.#time[0] as EpochMs;
+    return Number.isNaN(set) ? systemClock() : set;
   }
 }

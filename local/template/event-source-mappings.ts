@@ -32,7 +32,8 @@ const sqs = z.strictObject({
   MaximumBatchingWindowInSeconds: z.optional(z.literal(0)),
 });
 
-const IGNORED = ['EventSourceArn', 'FunctionName', 'Enabled', 'MetricsConfig', 'Tags'];
+/** Properties that `declaredMappings` has read, or that make no difference here. */
+export const MAPPING_COMMON = ['EventSourceArn', 'FunctionName', 'Enabled', 'MetricsConfig', 'Tags'];
 
 /** What an SQS source is set to. */
 export interface SqsMapping extends DeclaredMapping {
@@ -44,7 +45,7 @@ export interface SqsMapping extends DeclaredMapping {
 
 /** @throws TemplateError on a property that would change what the function sees and is not built here, such as filters */
 export function sqsMapping(resources: Resources, mapping: DeclaredMapping): SqsMapping {
-  const it = resources.properties(mapping.declared, sqs, IGNORED);
+  const it = resources.properties(mapping.declared, sqs, MAPPING_COMMON);
   const { stack, logicalId } = mapping.declared;
   if (it.BatchSize < 1 || it.BatchSize > 10) {
     throw new TemplateError(`${stack.name}/${logicalId}: BatchSize is ${it.BatchSize}; the local engine runs 1 to 10`);

@@ -66,7 +66,7 @@ export type CommittedGroup = Pick<Extract<Fold, { kind: 'group' }>, 'decided' | 
 /** What became of the deliveries of one pool; each is in exactly one list. */
 export interface Applied {
   readonly decided: readonly Decided[];
-  /** Can never be committed, whatever the state: to be parked, with the reason. */
+  /** Can never be committed, whatever the state: to be parked, with the reason. They have nothing reserved. */
   readonly parked: readonly { readonly delivery: Delivery; readonly reason: string }[];
   /** Not decided: to be delivered again, in this order. */
   readonly left: readonly Delivery[];
@@ -97,6 +97,8 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
   let pending = deliveries;
   let facts: Facts | undefined;
   let alone = false;
+  /** Can never be committed, and is being given back before it is parked. */
+  let doomed: { readonly delivery: Delivery; readonly reason: string } | undefined;
   let tries = 0;
   let commits = 0;
   const left = (error: Error): Applied => ({ decided, parked, left: pending, error });
@@ -134,6 +136,10 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
         pending = pending.slice(fold.decided.length);
         tries = 0;
         alone = false;
+        if (doomed?.delivery === first && commit.progress?.phase === 'deciding') {
+          parked.push(doomed);
+          pending = pending.slice(1);
+        }
       } else {
         learn(facts, outcome.learned);
         if (outcome.busy) await pause(context, tries++, 0);
@@ -145,6 +151,8 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
       } else if (error.name === 'PermanentError' && !alone && pending.length > 1) {
         // One of the group can never pass; which one shows when each is tried alone.
         alone = true;
+      } else if (error.name === 'PermanentError' && turnBack(facts, first)) {
+        doomed = { delivery: first, reason: error.message };
       } else if (error.name === 'PermanentError') {
         parked.push({ delivery: first, reason: error.message });
         pending = pending.slice(1);
@@ -180,6 +188,17 @@ function learn(facts: Facts, learned: Learned): void {
   }
   for (const [node, account] of learned.accounts) facts.accounts.set(node, account);
   for (const [key, task] of learned.tasks) facts.tasks.set(key, task);
+}
+
+/**
+ * Has what a plan has reserved given back, so that others can have it; false if there is nothing to give back, or the plan is
+ * committed already. Stored with the first step back: a crash before it leaves the plan to come to the same error again.
+ */
+function turnBack(facts: Facts | undefined, { planId }: Delivery): boolean {
+  const progress = facts?.progress.get(planId);
+  if (!progress || progress === 'none' || progress.phase !== 'reserving' || progress.step === 0) return false;
+  facts?.progress.set(planId, { ...progress, phase: 'undoing' });
+  return true;
 }
 
 /** What is known once `commit` has taken effect. Accounts that were written blindly stay unknown. */

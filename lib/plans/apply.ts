@@ -66,7 +66,7 @@ export type CommittedGroup = Pick<Extract<Fold, { kind: 'group' }>, 'decided' | 
 /** What became of the deliveries of one pool; each is in exactly one list. */
 export interface Applied {
   readonly decided: readonly Decided[];
-  /** Can never be committed, whatever the state: to be parked, with the reason. They have nothing reserved. */
+  /** Can never be committed, whatever the state: to be parked, with the reason. What was reserved is given back, if it can be. */
   readonly parked: readonly { readonly delivery: Delivery; readonly reason: string }[];
   /** Not decided: to be delivered again, in this order. */
   readonly left: readonly Delivery[];

@@ -70,6 +70,11 @@ export function testFifoQueue(name: string, properties: Readonly<Record<string, 
   };
 }
 
+/** A queue that is not FIFO. */
+export function testStandardQueue(name: string, properties: Readonly<Record<string, unknown>> = {}) {
+  return { Type: 'AWS::SQS::Queue', Properties: { QueueName: name, ...properties } };
+}
+
 /** A mapping of the queue with logical id `queue` to the function `fn`, as that of the plan applier. */
 export function testMapping(queue: string, fn: string, properties: Readonly<Record<string, unknown>> = {}) {
   return {

@@ -1,13 +1,9 @@
 /** Whether an event passes. */
 export type Filter = (event: unknown) => boolean;
 
-/** A filter pattern that Lambda would refuse. `path` is where in the pattern: `dynamodb.NewImage.phase.S[0]`. */
+/** A filter pattern that Lambda would refuse. */
 export class FilterPatternError extends Error {
   override readonly name = 'FilterPatternError';
-
-  constructor(path: string, problem: string, options?: ErrorOptions) {
-    super(path === '' ? problem : `${path}: ${problem}`, options);
-  }
 }
 
 /** Characters of one pattern. Source: Lambda API, `Filter`. */
@@ -32,15 +28,15 @@ type LeafTest = (value: unknown) => boolean;
  */
 export function compileFilterPattern(pattern: string): Filter {
   if (pattern.length > PATTERN_LENGTH) {
-    throw new FilterPatternError('', `has ${pattern.length} characters, at most ${PATTERN_LENGTH} may be`);
+    throw errorAt('', `has ${pattern.length} characters, at most ${PATTERN_LENGTH} may be`);
   }
   let parsed: unknown;
   try {
     parsed = JSON.parse(pattern);
   } catch (cause) {
-    throw new FilterPatternError('', `is no JSON: ${(cause as Error).message}`, { cause });
+    throw new FilterPatternError(`is no JSON: ${(cause as Error).message}`, { cause });
   }
-  if (!isObject(parsed)) throw new FilterPatternError('', `expected an object, found ${JSON.stringify(parsed)}`);
+  if (!isObject(parsed)) throw errorAt('', `expected an object, found ${JSON.stringify(parsed)}`);
   const test = compileObject(parsed, '');
   return (event) => test(event, [event]);
 }
@@ -55,7 +51,7 @@ function compileObject(pattern: Readonly<Record<string, unknown>>, path: string)
         siblings.flatMap((one) => childrenOf(one, key)),
       );
   });
-  if (tests.length === 0) throw new FilterPatternError(path, 'an empty object matches nothing that can be said');
+  if (tests.length === 0) throw errorAt(path, 'an empty object matches nothing that can be said');
   const all: Test = (value, siblings) => tests.every((test) => test(value, siblings));
   return (value, siblings) => {
     if (!Array.isArray(value)) return all(value, siblings);
@@ -68,17 +64,17 @@ function compileObject(pattern: Readonly<Record<string, unknown>>, path: string)
 function compileNode(node: unknown, path: string): Test {
   if (Array.isArray(node)) return compileList(node, path);
   if (isObject(node)) return compileObject(node, path);
-  throw new FilterPatternError(path, `expected a list or an object, found ${JSON.stringify(node)}`);
+  throw errorAt(path, `expected a list or an object, found ${JSON.stringify(node)}`);
 }
 
 function compileOr(node: unknown, path: string): Test {
   if (!Array.isArray(node) || node.length < 2) {
-    throw new FilterPatternError(path, `expected a list of at least two objects, found ${JSON.stringify(node)}`);
+    throw errorAt(path, `expected a list of at least two objects, found ${JSON.stringify(node)}`);
   }
   const tests = node.map((branch, index) => {
     const where = `${path}[${index}]`;
     if (!isObject(branch)) {
-      throw new FilterPatternError(where, `expected an object, found ${JSON.stringify(branch)}`);
+      throw errorAt(where, `expected an object, found ${JSON.stringify(branch)}`);
     }
     return compileObject(branch, where);
   });
@@ -86,7 +82,7 @@ function compileOr(node: unknown, path: string): Test {
 }
 
 function compileList(list: readonly unknown[], path: string): Test {
-  if (list.length === 0) throw new FilterPatternError(path, 'an empty list matches nothing');
+  if (list.length === 0) throw errorAt(path, 'an empty list matches nothing');
   const tests = list.map((element, index): Test => {
     const where = `${path}[${index}]`;
     if (isObject(element) && 'exists' in element) return compileExists(element, where);
@@ -100,7 +96,7 @@ function compileList(list: readonly unknown[], path: string): Test {
 function compileExists(element: Readonly<Record<string, unknown>>, path: string): Test {
   const [name, wanted] = operatorOf(element, path);
   if (name !== 'exists' || typeof wanted !== 'boolean') {
-    throw new FilterPatternError(path, `exists: expected true or false alone, found ${JSON.stringify(element)}`);
+    throw errorAt(path, `exists: expected true or false alone, found ${JSON.stringify(element)}`);
   }
   if (wanted) return (value) => leavesOf(value).length > 0;
   return (_, siblings) => siblings.every((value) => leavesOf(value).length === 0);
@@ -108,12 +104,12 @@ function compileExists(element: Readonly<Record<string, unknown>>, path: string)
 
 function compileElement(element: unknown, path: string): LeafTest {
   if (element === null || typeof element !== 'object') return (value) => value === element;
-  if (!isObject(element)) throw new FilterPatternError(path, 'expected a value or an operator, found a list');
+  if (!isObject(element)) throw errorAt(path, 'expected a value or an operator, found a list');
   const [name, argument] = operatorOf(element, path);
   const compile = OPERATORS[name];
   if (compile === undefined) {
     const known = [...Object.keys(OPERATORS), 'exists'].join(', ');
-    throw new FilterPatternError(path, `Lambda has no operator ${name} in filters; it has ${known}`);
+    throw errorAt(path, `Lambda has no operator ${name} in filters; it has ${known}`);
   }
   return compile(argument, `${path}.${name}`);
 }
@@ -133,7 +129,7 @@ function affix(argument: unknown, path: string, has: (text: string, part: string
   if (isObject(argument)) {
     const [name, inner] = operatorOf(argument, path);
     if (name !== 'equals-ignore-case') {
-      throw new FilterPatternError(path, `expected a text or equals-ignore-case, found ${name}`);
+      throw errorAt(path, `expected a text or equals-ignore-case, found ${name}`);
     }
     const part = text(inner, path).toLowerCase();
     return (value) => typeof value === 'string' && has(value.toLowerCase(), part);
@@ -154,7 +150,7 @@ const COMPARISONS: Readonly<Record<string, (value: number, bound: number) => boo
 function compileNumeric(argument: unknown, path: string): LeafTest {
   const expected = 'expected ["=", n], [">", n] or a range such as [">", n, "<=", m]';
   if (!Array.isArray(argument) || (argument.length !== 2 && argument.length !== 4)) {
-    throw new FilterPatternError(path, `${expected}, found ${JSON.stringify(argument)}`);
+    throw errorAt(path, `${expected}, found ${JSON.stringify(argument)}`);
   }
   const tests: ((value: number) => boolean)[] = [];
   const operators: string[] = [];
@@ -162,13 +158,13 @@ function compileNumeric(argument: unknown, path: string): LeafTest {
     const [operator, bound] = argument.slice(index, index + 2);
     const compare = COMPARISONS[operator];
     if (compare === undefined || typeof bound !== 'number') {
-      throw new FilterPatternError(path, `${expected}, found ${JSON.stringify(argument)}`);
+      throw errorAt(path, `${expected}, found ${JSON.stringify(argument)}`);
     }
     operators.push(operator);
     tests.push((value) => compare(value, bound));
   }
   if (operators.length === 2 && !(/^>/.test(operators[0] ?? '') && /^</.test(operators[1] ?? ''))) {
-    throw new FilterPatternError(path, `of a range the lower bound comes first, found ${JSON.stringify(argument)}`);
+    throw errorAt(path, `of a range the lower bound comes first, found ${JSON.stringify(argument)}`);
   }
   return (value) => typeof value === 'number' && tests.every((test) => test(value));
 }
@@ -179,16 +175,16 @@ function compileAnythingBut(argument: unknown, path: string): LeafTest {
     const [name, inner] = operatorOf(argument, path);
     const compile = name === 'numeric' || name === 'anything-but' ? undefined : OPERATORS[name];
     if (compile === undefined) {
-      throw new FilterPatternError(path, `expected prefix, suffix or equals-ignore-case, found ${name}`);
+      throw errorAt(path, `expected prefix, suffix or equals-ignore-case, found ${name}`);
     }
     const tests = (Array.isArray(inner) ? inner : [inner]).map((one) => compile(one, `${path}.${name}`));
-    if (tests.length === 0) throw new FilterPatternError(`${path}.${name}`, 'expected at least one value');
+    if (tests.length === 0) throw errorAt(`${path}.${name}`, 'expected at least one value');
     return (value) => !tests.some((test) => test(value));
   }
   const values: readonly unknown[] = Array.isArray(argument) ? argument : [argument];
   const isOneKind = ['string', 'number'].some((kind) => values.every((value) => typeof value === kind));
   if (values.length === 0 || !isOneKind) {
-    throw new FilterPatternError(path, `expected texts or numbers, found ${JSON.stringify(argument)}`);
+    throw errorAt(path, `expected texts or numbers, found ${JSON.stringify(argument)}`);
   }
   return (value) => !values.includes(value);
 }
@@ -197,14 +193,14 @@ function operatorOf(element: Readonly<Record<string, unknown>>, path: string): [
   const entries = Object.entries(element);
   const [entry] = entries;
   if (entry === undefined || entries.length > 1) {
-    throw new FilterPatternError(path, `expected one operator, found ${JSON.stringify(element)}`);
+    throw errorAt(path, `expected one operator, found ${JSON.stringify(element)}`);
   }
   return entry;
 }
 
 function text(value: unknown, path: string): string {
   if (typeof value === 'string') return value;
-  throw new FilterPatternError(path, `expected a text, found ${JSON.stringify(value)}`);
+  throw errorAt(path, `expected a text, found ${JSON.stringify(value)}`);
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -226,6 +222,11 @@ function leavesOf(value: unknown): unknown[] {
 /** As deep as arrays go. */
 function flat(value: readonly unknown[]): unknown[] {
   return value.flatMap((element) => (Array.isArray(element) ? flat(element) : [element]));
+}
+
+/** `path` is where in the pattern: `dynamodb.NewImage.phase.S[0]`. */
+function errorAt(path: string, problem: string): FilterPatternError {
+  return new FilterPatternError(path === '' ? problem : `${path}: ${problem}`);
 }
 
 function join(path: string, key: string): string {

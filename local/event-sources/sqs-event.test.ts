@@ -32,6 +32,8 @@ test('a record has what Lambda puts into it', () => {
     awsRegion: 'r',
   });
   expect(groupOf(record)).toBe('a');
+  // A standard queue may have groups too, but they mean no order.
+  expect(groupOf({ ...record, eventSourceARN: 'arn:aws:sqs:r:a:q' })).toBe('id');
 });
 
 const record = (id: string, length: number) =>

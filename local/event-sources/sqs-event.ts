@@ -40,9 +40,10 @@ export function sqsRecord(message: Message, arn: string, region: string): SqsRec
   };
 }
 
-/** The group of a FIFO message; of others, each is its own. */
+/** The group that a message keeps its order in; on a standard queue each is its own, although it may name a group. */
 export function groupOf(record: SqsRecord): string {
-  return record.attributes.MessageGroupId ?? record.messageId;
+  const isFifo = record.eventSourceARN.endsWith('.fifo');
+  return (isFifo ? record.attributes.MessageGroupId : undefined) ?? record.messageId;
 }
 
 /** The records in as few events as the size of an invocation's payload allows, in order. */

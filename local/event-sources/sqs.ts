@@ -15,6 +15,8 @@ import { groupOf, type SqsRecord, splitBySize, sqsRecord } from './sqs-event.ts'
 
 /** Seconds that one receive waits for messages: as long may `pause` take with a queue that is not the engine's own. */
 const WAIT_SECONDS = 1;
+/** Messages of one request, to receive or to delete. */
+const REQUEST_MESSAGES = 10;
 /** Milliseconds between two looks at a queue or after a receive that failed. */
 const PAUSE_MS = 20;
 const RETRY_MS = 1_000;
@@ -26,8 +28,8 @@ const COUNTS = [
 ] as const;
 
 /**
- * Invokes a function with the messages of a queue, as Lambda's event source mapping does: up to ten at once, several
- * batches side by side. What succeeded is deleted; what failed is left alone, so that it turns visible again when the
+ * Invokes a function with the messages of a queue, as Lambda's event source mapping does: up to ten at once, or as many as
+ * can be gathered in the window of a standard queue's mapping, several batches side by side. What succeeded is deleted; what failed is left alone, so that it turns visible again when the
  * queue's visibility time-out is over, and the rest of its group waits that long.
  */
 export class SqsEventSource implements EventSource {
@@ -44,6 +46,8 @@ export class SqsEventSource implements EventSource {
   /** Set while messages are taken. */
   #polling: Promise<void> | undefined;
   #paused = true;
+  /** Callers of `idle` that wait. */
+  #hurried = 0;
 
   constructor(declared: DeclaredMapping, context: EventSourceContext) {
     this.#mapping = sqsMapping(context.resources, declared);
@@ -81,8 +85,15 @@ export class SqsEventSource implements EventSource {
   }
 
   async idle(): Promise<void> {
-    while (this.#batches.size > 0 || !(await this.#isEmpty())) {
-      await Promise.race([delay(PAUSE_MS), ...this.#batches]);
+    this.#hurried += 1;
+    try {
+      while (this.#batches.size > 0 || !(await this.#isEmpty())) {
+        // One that gathers is to see that somebody waits.
+        if (this.#mapping.windowMs > 0) this.#context.sqs.endWaits(this.#queueName);
+        await Promise.race([delay(PAUSE_MS), ...this.#batches]);
+      }
+    } finally {
+      this.#hurried -= 1;
     }
   }
 
@@ -102,7 +113,7 @@ export class SqsEventSource implements EventSource {
         await Promise.race(this.#batches);
         continue;
       }
-      const messages = await this.#receive();
+      const messages = await this.#gather();
       if (messages.length === 0) continue;
       const batch = this.#process(messages)
         .catch((error: Error) => this.#problem(`batch of ${messages.length} messages: ${error.stack}`))
@@ -111,12 +122,24 @@ export class SqsEventSource implements EventSource {
     }
   }
 
-  async #receive(): Promise<Message[]> {
+  /** The messages of one batch. */
+  async #gather(): Promise<Message[]> {
+    const { batchSize, windowMs } = this.#mapping;
+    const messages = await this.#receive(batchSize);
+    const end = this.#context.clock() + windowMs;
+    while (messages.length > 0 && messages.length < batchSize && this.#context.clock() < end) {
+      if (this.#paused || this.#hurried > 0) break;
+      messages.push(...(await this.#receive(batchSize - messages.length)));
+    }
+    return messages;
+  }
+
+  async #receive(max: number): Promise<Message[]> {
     try {
       const { Messages = [] } = await this.#client.send(
         new ReceiveMessageCommand({
           QueueUrl: this.#queueUrl,
-          MaxNumberOfMessages: this.#mapping.batchSize,
+          MaxNumberOfMessages: Math.min(max, REQUEST_MESSAGES),
           WaitTimeSeconds: WAIT_SECONDS,
           MessageSystemAttributeNames: ['All'],
           MessageAttributeNames: ['All'],
@@ -153,12 +176,14 @@ export class SqsEventSource implements EventSource {
     const { failed, problem } = batchOutcome(result, ids, this.#mapping.reportBatchItemFailures);
     this.#counts.FailedInvokeEventCount += failed.size;
     if (problem !== undefined) this.#problem(`${records.length} messages will be delivered again: ${problem}`);
-    await this.#delete(records.filter((record) => !failed.has(record.messageId)));
+    const done = records.filter((record) => !failed.has(record.messageId));
+    for (let index = 0; index < done.length; index += REQUEST_MESSAGES) {
+      await this.#delete(done.slice(index, index + REQUEST_MESSAGES));
+    }
     return records.filter((record) => failed.has(record.messageId));
   }
 
   async #delete(records: readonly SqsRecord[]): Promise<void> {
-    if (records.length === 0) return;
     try {
       const { Failed = [] } = await this.#client.send(
         new DeleteMessageBatchCommand({

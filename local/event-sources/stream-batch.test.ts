@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { gather } from './payload.ts';
 import { afterFailure, type Part } from './stream-batch.ts';

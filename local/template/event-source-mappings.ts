@@ -24,35 +24,63 @@ export function declaredMappings(resources: Resources): DeclaredMapping[] {
   });
 }
 
+/** A whole number from `min` to `max`, or one of `others`. */
+export function whole(min: number, max: number, ...others: readonly number[]) {
+  const expected = `expected a whole number from ${min} to ${max}${others.map((other) => ` or ${other}`).join('')}`;
+  const isIn = (value: number) => Number.isInteger(value) && value >= min && value <= max;
+  return z.number().check(z.refine((value) => isIn(value) || others.includes(value), expected));
+}
+
+/** With the bounds and defaults of `CreateEventSourceMapping`. */
 const sqs = z.strictObject({
-  BatchSize: z._default(z.number(), 10),
+  BatchSize: z._default(whole(1, 10_000), 10),
   FunctionResponseTypes: z._default(z.array(z.literal('ReportBatchItemFailures')), []),
-  ScalingConfig: z.optional(z.strictObject({ MaximumConcurrency: z.number() })),
-  // Zero is what a FIFO queue has anyway; anything else would gather batches, which is not built here.
-  MaximumBatchingWindowInSeconds: z.optional(z.literal(0)),
+  ScalingConfig: z.optional(z.strictObject({ MaximumConcurrency: whole(2, 1000) })),
+  MaximumBatchingWindowInSeconds: z._default(whole(0, 300), 0),
 });
+
+/** Messages of a batch from a FIFO queue, and of one that is not gathered over a window. */
+const UNGATHERED_BATCH = 10;
 
 /** Properties that `declaredMappings` has read, or that make no difference here. */
 export const MAPPING_COMMON = ['EventSourceArn', 'FunctionName', 'Enabled', 'MetricsConfig', 'Tags'];
 
 /** What an SQS source is set to. */
 export interface SqsMapping extends DeclaredMapping {
+  readonly fifo: boolean;
   readonly batchSize: number;
+  /** How long messages are gathered for a batch that is not full yet, milliseconds. */
+  readonly windowMs: number;
   readonly reportBatchItemFailures: boolean;
   /** Batches at once, if limited. */
   readonly maximumConcurrency?: number | undefined;
 }
 
-/** @throws TemplateError on a property that would change what the function sees and is not built here, such as filters */
+/**
+ * @throws TemplateError on what Lambda would refuse, and on a property that would change what the function sees and is not
+ * built here, such as filters
+ */
 export function sqsMapping(resources: Resources, mapping: DeclaredMapping): SqsMapping {
   const it = resources.properties(mapping.declared, sqs, MAPPING_COMMON);
   const { stack, logicalId } = mapping.declared;
-  if (it.BatchSize < 1 || it.BatchSize > 10) {
-    throw new TemplateError(`${stack.name}/${logicalId}: BatchSize is ${it.BatchSize}; the local engine runs 1 to 10`);
+  const fifo = mapping.sourceArn.endsWith('.fifo');
+  const window = it.MaximumBatchingWindowInSeconds;
+  if (fifo && window > 0) {
+    throw new TemplateError(
+      `${stack.name}/${logicalId}: MaximumBatchingWindowInSeconds is ${window}; a FIFO queue has none`,
+    );
+  }
+  if (it.BatchSize > UNGATHERED_BATCH && window === 0) {
+    throw new TemplateError(
+      `${stack.name}/${logicalId}: BatchSize is ${it.BatchSize}; of a FIFO queue, and without a ` +
+        `MaximumBatchingWindowInSeconds, at most ${UNGATHERED_BATCH} may be`,
+    );
   }
   return {
     ...mapping,
+    fifo,
     batchSize: it.BatchSize,
+    windowMs: window * 1000,
     reportBatchItemFailures: it.FunctionResponseTypes.length > 0,
     maximumConcurrency: it.ScalingConfig?.MaximumConcurrency,
   };

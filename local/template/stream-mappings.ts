@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { compileFilterPattern, type Filter, FilterPatternError } from '../event-sources/filter-pattern.ts';
-import { type DeclaredMapping, MAPPING_COMMON } from './event-source-mappings.ts';
+import { type DeclaredMapping, MAPPING_COMMON, whole } from './event-source-mappings.ts';
 import { type Resources, TemplateError } from './scope.ts';
 
 /** What a DynamoDB stream source is set to. */
@@ -22,13 +22,6 @@ export interface StreamMapping extends DeclaredMapping {
   readonly onFailureArn?: string | undefined;
   /** A record passes if one of them takes it; all pass if there is none. */
   readonly filters: readonly Filter[];
-}
-
-/** A whole number from `min` to `max`, or one of `others`. */
-function whole(min: number, max: number, ...others: readonly number[]) {
-  const expected = `expected a whole number from ${min} to ${max}${others.map((other) => ` or ${other}`).join('')}`;
-  const isIn = (value: number) => Number.isInteger(value) && value >= min && value <= max;
-  return z.number().check(z.refine((value) => isIn(value) || others.includes(value), expected));
 }
 
 /** Filters of one mapping. Source: Lambda developer guide, event filtering; ten on request. */

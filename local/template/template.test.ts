@@ -189,12 +189,12 @@ describe('functions', () => {
 });
 
 describe('event source mappings of a queue', () => {
-  const mappingOf = (properties: Record<string, unknown>) => {
+  const mappingOf = (properties: Record<string, unknown>, queue: unknown = testFifoQueue('q.fifo')) => {
     const resources = resourcesOf(
       {
         S: {
           Resources: {
-            Queue: testFifoQueue('q.fifo'),
+            Queue: queue,
             Fn: testFunction('one'),
             Map: testMapping('Queue', 'Fn', properties),
           },
@@ -225,10 +225,27 @@ describe('event source mappings of a queue', () => {
     });
   });
 
+  test('of a standard queue may gather messages', () => {
+    const standard = { Type: 'AWS::SQS::Queue', Properties: { QueueName: 'q' } };
+    const mapping = mappingOf({ BatchSize: 10_000, MaximumBatchingWindowInSeconds: 300 }, standard);
+    expect(mapping).toMatchObject({ batchSize: 10_000, windowMs: 300_000 });
+    expect(() => mappingOf({ BatchSize: 11 }, standard)).toThrow('BatchSize is 11; of a FIFO queue, and without a');
+    const late = { MaximumBatchingWindowInSeconds: 301 };
+    expect(() => mappingOf(late, standard)).toThrow('expected a whole number from 0 to 300');
+  });
+
   test.each([
     { properties: { FilterCriteria: { Filters: [] } }, message: 'FilterCriteria is not supported by the local engine' },
-    { properties: { MaximumBatchingWindowInSeconds: 5 }, message: 'MaximumBatchingWindowInSeconds' },
-    { properties: { BatchSize: 100 }, message: 'BatchSize is 100; the local engine runs 1 to 10' },
+    {
+      properties: { MaximumBatchingWindowInSeconds: 5 },
+      message: 'MaximumBatchingWindowInSeconds is 5; a FIFO queue has none',
+    },
+    { properties: { BatchSize: 11 }, message: 'BatchSize is 11; of a FIFO queue' },
+    { properties: { BatchSize: 0 }, message: 'BatchSize: expected a whole number from 1 to 10000' },
+    {
+      properties: { ScalingConfig: { MaximumConcurrency: 1 } },
+      message: 'ScalingConfig.MaximumConcurrency: expected a whole number from 2 to 1000',
+    },
     { properties: { FunctionResponseTypes: ['Other'] }, message: 'FunctionResponseTypes.0' },
   ])('with $properties are refused', ({ properties, message }) => {
     expect(() => mappingOf(properties)).toThrow(message);

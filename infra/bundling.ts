@@ -23,6 +23,7 @@ export const BUNDLING: BundlingOptions = {
   // The SDK of the runtime changes without us; the one in the lock file is the one that was tested.
   externalModules: [],
   // CommonJS dependencies call `require`, which an ES module lacks. Renamed, since a bundled module may import the same name.
+  esbuildArgs: { '--alias:@aws-sdk/credential-provider-node': fromProjectRoot('lib/aws/lambda-credentials.ts') },
   banner: "import{createRequire as berthRequire}from'node:module';const require=berthRequire(import.meta.url);",
   // The map lies beside the bundle and is read only by a process that asks for it (`--enable-source-maps`): reading it
   // at every cold start costs a third of the import. Positions are enough to find a line, so it holds no sources.

@@ -3,6 +3,8 @@ import type { Construct } from 'constructs';
 import { Monitoring } from './monitoring.ts';
 import { PlanApplier } from './plan-applier.ts';
 import type { Settings } from './rules.ts';
+import { TaskReaper } from './task-reaper.ts';
+import { TaskSweeper } from './task-sweeper.ts';
 
 export interface FunctionsStackProps {
   /** The prefix of the state stack whose tables and queues the functions use. */
@@ -16,6 +18,13 @@ export class FunctionsStack extends Stack {
   constructor(scope: Construct, id: string, props: FunctionsStackProps) {
     super(scope, id, { description: 'Berth: functions, alarms, dashboard. Holds no state.' });
     const planApplier = new PlanApplier(this, 'PlanApplier', props);
-    new Monitoring(this, 'Monitoring', { ...props, planApplier: planApplier.fn });
+    const reaper = new TaskReaper(this, 'TaskReaper', props);
+    const sweeper = new TaskSweeper(this, 'TaskSweeper', props);
+    new Monitoring(this, 'Monitoring', {
+      ...props,
+      planApplier: planApplier.fn,
+      reaper: reaper.fn,
+      sweeper: sweeper.fn,
+    });
   }
 }

@@ -11,6 +11,8 @@ export interface MonitoringProps {
   readonly prefix: string;
   readonly settings: Settings;
   readonly planApplier: lambda.IFunction;
+  readonly reaper: lambda.IFunction;
+  readonly sweeper: lambda.IFunction;
   /** SNS topic that is told when an alarm goes off and when it is over. Without one, alarms show in the console only. */
   readonly alarmTopicArn?: string;
 }
@@ -30,7 +32,7 @@ export class Monitoring extends Construct {
     this.addDashboard(props, this.addAlarms(props));
   }
 
-  private addAlarms({ prefix, settings, planApplier }: MonitoringProps): cloudwatch.Alarm[] {
+  private addAlarms({ prefix, settings, planApplier, reaper }: MonitoringProps): cloudwatch.Alarm[] {
     return [
       this.addAlarm('PlansDeadLettered', {
         alarmDescription:
@@ -60,6 +62,21 @@ export class Monitoring extends Construct {
         threshold: 2 * settings.queues.planVisibilitySeconds,
         evaluationPeriods: 3,
       }),
+      this.addAlarm('ReaperGaveUp', {
+        alarmDescription:
+          'The task reaper gave up records of the stream, or the sweeper a page: look at their logs. Once the cause is mended, ' +
+          'berth sweep brings to their limit what was left out; the daily sweep would do so too.',
+        metric: queueMetric(prefix, 'reaperFailures', 'ApproximateNumberOfMessagesVisible', 'Maximum'),
+        threshold: 1,
+        evaluationPeriods: 1,
+      }),
+      this.addAlarm('ReaperLate', {
+        alarmDescription:
+          'The task reaper is more than half an hour behind the stream of the tasks, which keeps a day.',
+        metric: reaper.metric('IteratorAge', { period: MINUTE, statistic: 'Maximum' }),
+        threshold: 30 * 60 * 1000,
+        evaluationPeriods: 5,
+      }),
     ];
   }
 
@@ -80,7 +97,7 @@ export class Monitoring extends Construct {
     return alarm;
   }
 
-  private addDashboard({ prefix, planApplier }: MonitoringProps, alarms: cloudwatch.Alarm[]): void {
+  private addDashboard({ prefix, planApplier, reaper, sweeper }: MonitoringProps, alarms: cloudwatch.Alarm[]): void {
     const period = { period: MINUTE };
     const dashboard = new cloudwatch.Dashboard(this, 'Dashboard', { dashboardName: prefix });
     dashboard.addWidgets(new cloudwatch.AlarmStatusWidget({ title: 'Alarms', width: 24, height: 3, alarms }));
@@ -112,11 +129,36 @@ export class Monitoring extends Construct {
         tableMetric(prefix, 'pools', 'ConsumedWriteCapacityUnits'),
       ]),
     );
+    dashboard.addWidgets(
+      graph('Reaper and sweeper: invocations', [
+        reaper.metricInvocations(period),
+        reaper.metricErrors(period),
+        sweeper.metricInvocations(period),
+        sweeper.metricErrors(period),
+      ]),
+      graph('Reaper: behind the stream (ms)', [reaper.metric('IteratorAge', { ...period, statistic: 'Maximum' })]),
+      graph('Tasks deleted', [
+        ...['history', 'removable', 'orphaned'].map((rule) => reaped(prefix, 'reaper.tasks_deleted', { rule })),
+        reaped(prefix, 'reaper.sweep_found', {}),
+      ]),
+    );
   }
 }
 
 function graph(title: string, left: cloudwatch.IMetric[]): cloudwatch.GraphWidget {
   return new cloudwatch.GraphWidget({ title, left, width: 8, height: 6, leftYAxis: { min: 0 } });
+}
+
+/** A metric that the reaper or the sweeper writes, over both. */
+function reaped(prefix: string, metricName: string, dimensionsMap: Record<string, string>): cloudwatch.Metric {
+  const dimensions = { service: 'task-reaper', ...dimensionsMap };
+  return new cloudwatch.Metric({
+    namespace: prefix,
+    metricName,
+    dimensionsMap: dimensions,
+    statistic: 'Sum',
+    period: MINUTE,
+  });
 }
 
 function queueMetric(prefix: string, queue: QueueName, metricName: string, statistic: string): cloudwatch.Metric {

@@ -27,3 +27,8 @@ export const EVENT_BUS_ID = 'EventBus';
 export function eventBusPhysicalName(prefix: string): string {
   return prefix;
 }
+
+/** Name under which the state stack exports the ARN of the tasks' stream, the one thing that no name tells. */
+export function tasksStreamExport(prefix: string): string {
+  return `${prefix}-TasksStreamArn`;
+}

@@ -77,7 +77,13 @@ test('the plan applier may do on the tables what its store sends, no less and no
       [known, { kind: 'known', image: account }],
       [
         unknown,
-        { kind: 'blind', change: { demand: 'there', net: none, need: none, claims: none, joins: none, leaves: none } },
+        {
+          kind: 'blind',
+          change: {
+            ...{ demand: 'there', net: none, need: none, named: { net: 0 } },
+            ...{ claims: none, joins: none, leaves: none },
+          },
+        },
       ],
     ]),
     tasks: new Map([

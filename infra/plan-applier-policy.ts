@@ -1,23 +1,14 @@
-import * as iam from 'aws-cdk-lib/aws-iam';
-import type { TableName } from '../lib/store/tables.ts';
-
-/** What the statements name. */
-export interface PlanApplierResources {
-  tableArn(table: TableName): string;
-  readonly planQueueArn: string;
-  readonly quarantineQueueArn: string;
-  readonly eventBusArn: string;
-  /** With `:*` at its end, as CloudFormation gives it: the streams of this one group. */
-  readonly logGroupArn: string;
-}
+import type * as iam from 'aws-cdk-lib/aws-iam';
+import { allow, allowReceiving, type FunctionResources } from './berth-function.ts';
 
 /**
- * Everything the plan applier may do. A transaction is authorized action by action, each by the permission of the plain
- * request (`PutItem`, `UpdateItem`); that they suffice is tested against what the store sends. Each statement has a Sid, which also
- * keeps CDK from merging it with another.
+ * Everything the plan applier may do, logs and traces aside. A transaction is authorized action by action, each by the
+ * permission of the plain request (`PutItem`, `UpdateItem`); that they suffice is tested against what the store sends.
  */
-export function planApplierStatements(resources: PlanApplierResources): iam.PolicyStatement[] {
-  const { tableArn, planQueueArn, quarantineQueueArn, eventBusArn, logGroupArn } = resources;
+export function planApplierStatements(
+  { tableArn, queueArn }: Pick<FunctionResources, 'tableArn' | 'queueArn'>,
+  eventBusArn: string,
+): iam.PolicyStatement[] {
   return [
     allow('Pools', tableArn('pools'), ['dynamodb:GetItem', 'dynamodb:UpdateItem']),
     allow('Nodes', tableArn('nodes'), ['dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']),
@@ -27,20 +18,8 @@ export function planApplierStatements(resources: PlanApplierResources): iam.Poli
     // far a plan of several transactions has come.
     allow('Plans', tableArn('plans'), ['dynamodb:BatchGetItem', 'dynamodb:PutItem']),
     allow('Rejections', tableArn('rejections'), ['dynamodb:BatchGetItem', 'dynamodb:PutItem']),
-    // What the event source mapping does in the function's name.
-    allow('ReceivePlans', planQueueArn, [
-      'sqs:ReceiveMessage',
-      'sqs:DeleteMessage',
-      'sqs:ChangeMessageVisibility',
-      'sqs:GetQueueAttributes',
-    ]),
-    allow('Quarantine', quarantineQueueArn, ['sqs:SendMessage']),
+    allowReceiving('ReceivePlans', queueArn('plans')),
+    allow('Quarantine', queueArn('quarantine'), ['sqs:SendMessage']),
     allow('Events', eventBusArn, ['events:PutEvents']),
-    allow('Logs', logGroupArn, ['logs:CreateLogStream', 'logs:PutLogEvents']),
-    allow('Traces', '*', ['xray:PutTraceSegments', 'xray:PutTelemetryRecords']),
   ];
-}
-
-function allow(sid: string, resource: string, actions: string[]): iam.PolicyStatement {
-  return new iam.PolicyStatement({ sid, effect: iam.Effect.ALLOW, actions, resources: [resource] });
 }

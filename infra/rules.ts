@@ -1,4 +1,4 @@
-import { APPLIER, PLATFORM, QUEUES, RESULTS } from '../lib/settings.ts';
+import { APPLIER, PLATFORM, QUEUES, REAPER, RESULTS, SWEEPER } from '../lib/settings.ts';
 
 type Numbers<T> = { readonly [K in keyof T]: number };
 
@@ -7,6 +7,8 @@ export interface Settings {
   readonly applier: Numbers<typeof APPLIER>;
   readonly queues: Numbers<typeof QUEUES>;
   readonly results: Numbers<typeof RESULTS>;
+  readonly reaper: Numbers<typeof REAPER>;
+  readonly sweeper: Numbers<typeof SWEEPER>;
 }
 
 export type SettingsOverrides = { readonly [G in keyof Settings]?: Partial<Settings[G]> };
@@ -17,6 +19,8 @@ export function settingsWith(overrides: SettingsOverrides = {}): Settings {
     applier: { ...APPLIER, ...overrides.applier },
     queues: { ...QUEUES, ...overrides.queues },
     results: { ...RESULTS, ...overrides.results },
+    reaper: { ...REAPER, ...overrides.reaper },
+    sweeper: { ...SWEEPER, ...overrides.sweeper },
   };
 }
 
@@ -64,6 +68,25 @@ const RANGES: readonly { setting: string; of: (s: Settings) => number; min: numb
     max: 1_209_600,
     unit: 's',
   },
+  { setting: 'REAPER.timeoutSeconds', of: (s) => s.reaper.timeoutSeconds, min: 1, max: 900, unit: 's' },
+  { setting: 'REAPER.memoryMiB', of: (s) => s.reaper.memoryMiB, min: 128, max: 10_240, unit: 'MiB' },
+  { setting: 'REAPER.batchSize', of: (s) => s.reaper.batchSize, min: 1, max: 10_000, unit: 'records' },
+  { setting: 'REAPER.batchingWindowSeconds', of: (s) => s.reaper.batchingWindowSeconds, min: 0, max: 300, unit: 's' },
+  { setting: 'REAPER.parallelizationFactor', of: (s) => s.reaper.parallelizationFactor, min: 1, max: 10, unit: '' },
+  { setting: 'REAPER.maxRetries', of: (s) => s.reaper.maxRetries, min: 0, max: 10_000, unit: 'tries' },
+  // The stream keeps a day: a record that may grow older than that is lost without a word.
+  { setting: 'REAPER.maxRecordAgeSeconds', of: (s) => s.reaper.maxRecordAgeSeconds, min: 60, max: 82_800, unit: 's' },
+  {
+    setting: 'REAPER.failureRetentionSeconds',
+    of: (s) => s.reaper.failureRetentionSeconds,
+    min: 60,
+    max: 1_209_600,
+    unit: 's',
+  },
+  { setting: 'SWEEPER.timeoutSeconds', of: (s) => s.sweeper.timeoutSeconds, min: 1, max: 900, unit: 's' },
+  { setting: 'SWEEPER.memoryMiB', of: (s) => s.sweeper.memoryMiB, min: 128, max: 10_240, unit: 'MiB' },
+  { setting: 'SWEEPER.visibilitySeconds', of: (s) => s.sweeper.visibilitySeconds, min: 1, max: 43_200, unit: 's' },
+  { setting: 'SWEEPER.maxReceives', of: (s) => s.sweeper.maxReceives, min: 5, max: 1_000, unit: 'receives' },
   // AWS advises at least 5 with Lambda: a receive counts even when the invocation was only throttled.
   { setting: 'QUEUES.planMaxReceives', of: (s) => s.queues.planMaxReceives, min: 5, max: 1_000, unit: 'receives' },
 ];
@@ -105,6 +128,7 @@ export function checkSettings(settings: Settings): void {
 const RULES: readonly ((settings: Settings) => string | undefined)[] = [
   resultOutlivesMessage,
   visibilityCoversRetries,
+  sweepVisibilityCoversRetries,
   receivesEndBeforeRetention,
   deadLettersStayLonger,
   reserveFitsTimeout,
@@ -137,6 +161,18 @@ function visibilityCoversRetries({ applier, queues }: Settings): string | undefi
   return (
     `QUEUES.planVisibilitySeconds is ${queues.planVisibilitySeconds}; expected at least ${VISIBILITY_PER_TIMEOUT} times ` +
     `APPLIER.timeoutSeconds (${applier.timeoutSeconds}), that is ${least}: derive it from the time-out, or shorten the time-out`
+  );
+}
+
+/** A page that is delivered again beside itself does its work twice, and sends the next page twice. */
+function sweepVisibilityCoversRetries({ sweeper }: Settings): string | undefined {
+  const least = VISIBILITY_PER_TIMEOUT * sweeper.timeoutSeconds;
+  if (sweeper.visibilitySeconds >= least) {
+    return undefined;
+  }
+  return (
+    `SWEEPER.visibilitySeconds is ${sweeper.visibilitySeconds}; expected at least ${VISIBILITY_PER_TIMEOUT} times ` +
+    `SWEEPER.timeoutSeconds (${sweeper.timeoutSeconds}), that is ${least}: derive it from the time-out, or shorten the time-out`
   );
 }
 

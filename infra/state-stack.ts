@@ -12,6 +12,7 @@ import {
   type QueueName,
   queuePhysicalName,
   tablePhysicalName,
+  tasksStreamExport,
 } from './names.ts';
 import type { Settings } from './rules.ts';
 
@@ -67,11 +68,12 @@ export class StateStack extends Stack {
       new CfnOutput(this, `${definition.id}StreamArn`, {
         description: 'The one thing here that cannot be told from its name',
         value: table.tableStreamArn,
+        exportName: tasksStreamExport(prefix),
       });
     }
   }
 
-  private addQueues({ prefix, settings: { queues } }: StateStackProps): void {
+  private addQueues({ prefix, settings: { queues, reaper, sweeper } }: StateStackProps): void {
     const dead = this.addQueue('plansDead', prefix, {
       ...HIGH_THROUGHPUT_FIFO,
       retentionPeriod: Duration.seconds(queues.deadLetterRetentionSeconds),
@@ -90,6 +92,19 @@ export class StateStack extends Stack {
       reason:
         'It is where unusable messages end, as a dead-letter queue is: people read it, nothing receives from it again and again.',
     });
+    const failures = this.addQueue('reaperFailures', prefix, {
+      retentionPeriod: Duration.seconds(reaper.failureRetentionSeconds),
+    });
+    acknowledge(failures, {
+      id: 'AwsSolutions-SQS3',
+      reason: 'It is a dead-letter queue itself: of the stream of the tasks and of the sweep queue.',
+    });
+    const sweep = this.addQueue('sweep', prefix, {
+      visibilityTimeout: Duration.seconds(sweeper.visibilitySeconds),
+      deadLetterQueue: { queue: failures, maxReceiveCount: sweeper.maxReceives },
+    });
+    new CfnOutput(this, 'SweepQueueUrl', { description: QUEUE_ENV.sweep, value: sweep.queueUrl });
+    new CfnOutput(this, 'ReaperFailureQueueUrl', { description: QUEUE_ENV.reaperFailures, value: failures.queueUrl });
     new CfnOutput(this, 'PlanQueueUrl', { description: QUEUE_ENV.plans, value: plans.queueUrl });
     new CfnOutput(this, 'PlanDeadLetterQueueUrl', { description: QUEUE_ENV.plansDead, value: dead.queueUrl });
     new CfnOutput(this, 'QuarantineQueueUrl', { description: QUEUE_ENV.quarantine, value: quarantine.queueUrl });

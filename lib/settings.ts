@@ -91,6 +91,12 @@ export const BOUNDS = {
   priorityMax: 32_767,
   /** Reserved ports of a node that stand as claims of their own; wider reservations stand as ranges. */
   reservedPortClaims: 16,
+  /**
+   * Bytes that ports and volumes may take of their node's account, each the length of its key and of the task's id and a
+   * little: they are anybody's to name, and an account past 400 KB could not be written any more. About 2,000 ports with
+   * ids of 26 characters. The other 300 KB hold all that a node may list, held by tasks with the longest of ids.
+   */
+  namedClaimBytesPerNode: 96 * 1024,
   nodeEvents: 10,
   shardsMax: 64,
 } as const;
@@ -144,12 +150,25 @@ export const REAPER = {
   failureRetentionSeconds: 14 * DAY,
 } as const;
 
+const SWEEPER_TIMEOUT = MINUTE;
+
 export const SWEEPER = {
   /** Seconds one page may take. */
-  timeoutSeconds: 60,
+  timeoutSeconds: SWEEPER_TIMEOUT,
+  /** Milliseconds before the time-out at which no further slot is begun. */
+  reserveMs: 10_000,
+  /** Milliseconds before the time-out at which a request that is under way is given up. */
+  abortMs: 2_000,
+  /** Visibility of the sweep queue in seconds: six time-outs, as of the plan queue. */
+  visibilitySeconds: 6 * SWEEPER_TIMEOUT,
+  /** When the daily sweep begins, UTC: where most clusters of a region are not at their busiest, and not on the hour. */
+  dailyHour: 3,
+  dailyMinute: 17,
   memoryMiB: 512,
-  /** Tasks of one page. */
+  /** Tasks of one page of the table or of an index. */
   pageTasks: 1000,
+  /** Slots of one page that are named by number. */
+  pageSlots: 200,
   /** Slots a second that a sweep looks at, at most: the next page is sent with as much delay. */
   slotsPerSecond: 500,
   /** Seconds that a slot must have been left alone for a scheduled sweep to count it as lost: before, the stream may still come. */
@@ -160,4 +179,6 @@ export const SWEEPER = {
   removedServiceSeconds: 90 * DAY,
   /** Receives of a page before it goes to the failure queue. */
   maxReceives: 8,
+  /** Receive from which on slots that fail are left as they are, so that the others are come to. */
+  tolerantFrom: 4,
 } as const;

@@ -19,7 +19,12 @@ export interface TaskRef {
 
 /** The slot that a task belongs to. `#` and `@` are in no id, so no two slots share a key. */
 export function slotKeyOf({ serviceId, slot, nodeId }: Pick<TaskRef, 'serviceId' | 'slot' | 'nodeId'>): SlotKey {
-  return (slot === undefined ? `${serviceId}@${nodeId}` : `${serviceId}#${slot}`) as SlotKey;
+  return slot === undefined ? (`${serviceId}@${nodeId}` as SlotKey) : slotKeyOfNumber(serviceId, slot);
+}
+
+/** The key of a replicated service's slot. */
+export function slotKeyOfNumber(serviceId: ServiceId, slot: number): SlotKey {
+  return `${serviceId}#${slot}` as SlotKey;
 }
 
 /** Of a task that belongs to no service: something that is attached to a node. Its slot is `@node`. */

@@ -15,7 +15,7 @@ import { BadInputError } from './io.ts';
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** What no command does without. */
-const ALWAYS = ['nodes', 'tasks', 'plans', 'pools', 'rejections'] as const satisfies readonly TableName[];
+const ALWAYS = ['nodes', 'tasks', 'plans', 'pools', 'rejections', 'services'] as const satisfies readonly TableName[];
 
 /**
  * The environment in which a client finds the tables, the plan queue and `queues`: by the variables `BERTH_*`, or by the

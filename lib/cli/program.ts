@@ -6,7 +6,10 @@ import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { nodeCommands } from './node-commands.ts';
 import { planCommands } from './plan-commands.ts';
 import { poolCommands } from './pool-commands.ts';
+import { serviceCommands } from './service-commands.ts';
 import { setAsideCommands } from './set-aside-commands.ts';
+import { sweepCommand } from './sweep-command.ts';
+import { taskCommands } from './task-commands.ts';
 
 const HELP = `
 Berth is found by the variables BERTH_*, which the local engine prints, or by
@@ -17,7 +20,7 @@ Exit status:
   1  failed: what is there does not allow it, or AWS could not be reached
   2  the command line, a file or the environment is wrong; nothing was sent
   3  done, and the answer is no: a plan that was not applied in full, an
-     account that drifted, a message that stays`;
+     account that drifted, a message that stays, a slot that a sweep left out`;
 
 /** Runs the command line `argv`, without the names of the interpreter and the script; answers the exit status. */
 export async function run(argv: readonly string[], io: Io): Promise<ExitStatus> {
@@ -26,13 +29,16 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitStatus> 
     status = outcome;
   });
   const program = new Command('berth')
-    .description('Looks after pools, nodes and plans of Berth.')
+    .description('Looks after pools, nodes, plans and the history of tasks of Berth.')
     .addHelpText('after', HELP)
     .addCommand(poolCommands(cli))
     .addCommand(nodeCommands(cli))
-    .addCommand(planCommands(cli));
+    .addCommand(planCommands(cli))
+    .addCommand(serviceCommands(cli))
+    .addCommand(taskCommands(cli));
   for (const command of setAsideCommands(cli)) program.addCommand(command);
   program.addCommand(auditCommand(cli));
+  program.addCommand(sweepCommand(cli));
   for (const command of everyCommand(program)) {
     command
       .exitOverride()

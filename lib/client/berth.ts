@@ -1,4 +1,4 @@
-import { nodeId, type PoolName, planId, poolName } from '../ids.ts';
+import { nodeId, type PoolName, planId, poolName, serviceId } from '../ids.ts';
 import type { Eligibility, NodeSpecInput, NodeStatus } from '../nodes/node.ts';
 import { ELIGIBILITIES, NODE_STATUSES } from '../nodes/node.ts';
 import type { Pool, PoolSpecInput } from '../nodes/pool.ts';
@@ -6,6 +6,8 @@ import type { PlanInput } from '../plans/plan.ts';
 import type { PlanResult } from '../plans/result.ts';
 import { flag, oneOf, parsed } from '../schema.ts';
 import type { TaskReportInput } from '../tasks/report.ts';
+import type { Service, ServiceSpec, ServiceSpecInput } from '../tasks/service.ts';
+import type { SweepRecord } from '../tasks/sweep.ts';
 import type { Task } from '../tasks/task.ts';
 import { type AuditOptions, type AuditReport, audit } from './audit.ts';
 import { changeNode } from './change-node.ts';
@@ -18,9 +20,21 @@ import { registerNodes } from './register-nodes.ts';
 import { type RemoveNodeOptions, removeNode } from './remove-node.ts';
 import { type ReportOutcome, reportTask, type TaskRefInput } from './report-task.ts';
 import { ResultWaiters, readResult } from './results.ts';
+import {
+  type LimitChange,
+  readHistoryLimit,
+  readServices,
+  removeService,
+  scaleService,
+  setHistoryLimit,
+  setService,
+  startSweep,
+} from './services.ts';
 import { type SetAside, setAside } from './set-aside.ts';
 import { type PoolSnapshot, type ProfileCache, type SnapshotOptions, takeSnapshot } from './snapshot.ts';
 import { pushPlan, SUBMIT_TIMEOUT_MS, type SubmitOptions, submitPlan } from './submit.ts';
+import { readSweep, type SweepWaitOptions, waitForSweep } from './sweeps.ts';
+import { type SlotHistory, taskHistory } from './task-history.ts';
 
 /** What a scheduler worker needs. */
 export interface WorkerCalls {
@@ -101,11 +115,38 @@ export interface OperatorCalls {
   tasks(pool: string): AsyncIterable<Task>;
 }
 
+/** What whoever runs services tells the reaper, and asks of it. */
+export interface HistoryCalls {
+  /**
+   * Sets a service, in place of what it was: its mode, restart attempts, how much history its slots keep. Until a service is set
+   * its slots keep all they have. A lower limit, and setting it again unchanged, begin a sweep of its slots.
+   */
+  setService(spec: ServiceSpecInput): Promise<LimitChange<ServiceSpec>>;
+  /** Every service that is set, by name; one that was removed lately has `removedAt`. */
+  services(): Promise<Service[]>;
+  /** Removes a service: all its tasks go, those that an agent may have as soon as it reports their end. Answers the sweep's id. */
+  removeService(service: string): Promise<string>;
+  /** Has all tasks of these slots go, as ranges of numbers, both included. Answers the sweep's id. */
+  scaleService(service: string, away: readonly (readonly [number, number])[]): Promise<string>;
+  /** Old tasks that a slot keeps whose service says nothing of it: undefined is 5, below 0 all. */
+  historyLimit(): Promise<number | undefined>;
+  /** Sets that; null: the default. A lower limit, and the same again, begin a sweep of all slots. */
+  setHistoryLimit(limit: number | null): Promise<LimitChange<number | undefined>>;
+  /** Begins a sweep: every slot is brought to its limit that the stream was lost of. Answers its id. */
+  sweep(): Promise<string>;
+  /** How a sweep goes; undefined: none of its pages is done yet, or its record, kept for 30 days, is gone. */
+  sweepRecord(sweepId: string): Promise<SweepRecord | undefined>;
+  /** Waits until a sweep is done. Throws SweepTimeoutError. */
+  waitForSweep(sweepId: string, options?: SweepWaitOptions): Promise<SweepRecord>;
+  /** What the reaper would do about a slot now (`service#number`, `service@node`), task by task, and why. Nothing is written. */
+  taskHistory(slot: string): Promise<SlotHistory>;
+}
+
 /**
  * Berth as a worker, an agent or an operator's script sees it. Every call is safe beside a running applier and may be
  * repeated. Input that is not of its shape throws InvalidInputError with the path of each problem, before anything is sent.
  */
-export interface Berth extends WorkerCalls, AgentCalls, OperatorCalls {
+export interface Berth extends WorkerCalls, AgentCalls, OperatorCalls, HistoryCalls {
   /** Ends the connections. */
   close(): void;
 }
@@ -159,10 +200,32 @@ export function berthOver(connection: Connection): Berth {
     deadLetters: setAside(connection, 'plansDead'),
     tasks: (pool) => scanTasks(connection, pooled(pool)),
 
+    ...historyCalls(connection),
+
     close() {
       connection.dynamo.destroy();
       connection.sqs.destroy();
     },
+  };
+}
+
+function historyCalls(connection: Connection): HistoryCalls {
+  const named = (service: string) => parsed(serviceId, service, 'the id of the service');
+  return {
+    setService: (spec) => setService(connection, spec),
+    services: () => readServices(connection),
+    async removeService(service) {
+      return removeService(connection, named(service));
+    },
+    async scaleService(service, away) {
+      return scaleService(connection, named(service), away);
+    },
+    historyLimit: () => readHistoryLimit(connection),
+    setHistoryLimit: (limit) => setHistoryLimit(connection, limit),
+    sweep: () => startSweep(connection, { reason: 'request' }),
+    sweepRecord: (sweepId) => readSweep(connection, sweepId),
+    waitForSweep: (sweepId, options) => waitForSweep(connection, sweepId, options),
+    taskHistory: (slot) => taskHistory(connection, slot),
   };
 }
 

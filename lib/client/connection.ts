@@ -13,7 +13,8 @@ export interface Connection {
   readonly planQueueUrl: string;
   /** Of the queues and tables that operators alone need; throw with the variable's name if the environment lacks it. */
   readonly rejectionsTable: () => string;
-  readonly queueUrl: (queue: 'plansDead' | 'quarantine') => string;
+  readonly servicesTable: () => string;
+  readonly queueUrl: (queue: 'plansDead' | 'quarantine' | 'sweep') => string;
   /**
    * Seconds for which an operator's look into a queue waits for more messages: a poll that does not wait asks a part of
    * SQS's servers and may find nothing where there is something.
@@ -28,8 +29,8 @@ export interface ConnectOptions {
   /**
    * Where Berth is: `BERTH_TABLE_NODES`, `BERTH_TABLE_TASKS`, `BERTH_TABLE_PLANS`, `BERTH_TABLE_POOLS`, `BERTH_QUEUE_PLANS`
    * (the outputs of the state stack; the local engine prints them), and `AWS_REGION`, credentials and endpoints as
-   * the AWS SDK takes them. Operators also need `BERTH_TABLE_REJECTIONS`, `BERTH_QUEUE_QUARANTINE` and
-   * `BERTH_QUEUE_PLANS_DEAD`. Default: the environment of the process.
+   * the AWS SDK takes them. Operators also need `BERTH_TABLE_REJECTIONS`, `BERTH_TABLE_SERVICES`, `BERTH_QUEUE_QUARANTINE`,
+   * `BERTH_QUEUE_PLANS_DEAD` and `BERTH_QUEUE_SWEEP`. Default: the environment of the process.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default: the system's clock. */
@@ -48,6 +49,7 @@ export function openConnection({ env = process.env, clock = systemClock }: Conne
     tables,
     planQueueUrl,
     rejectionsTable: () => tableNamesFromEnv(env, ['rejections']).rejections,
+    servicesTable: () => tableNamesFromEnv(env, ['services']).services,
     queueUrl: (queue) => requiredEnv(env, QUEUE_ENV[queue]),
     pollSeconds: 1,
     clock,

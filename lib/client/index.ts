@@ -8,10 +8,19 @@ export type { PlanInput } from '../plans/plan.ts';
 export type { PlanResult } from '../plans/result.ts';
 export { InvalidInputError, type Problem } from '../schema.ts';
 export type { TaskReportInput } from '../tasks/report.ts';
+export type { Service, ServiceMode, ServiceSpecInput } from '../tasks/service.ts';
 export type { DesiredState, TaskState } from '../tasks/states.ts';
+export type { SweepRecord } from '../tasks/sweep.ts';
 export type { Task } from '../tasks/task.ts';
 export type { AuditOptions, AuditReport, NodeDrift } from './audit.ts';
-export { type AgentCalls, type Berth, connect, type OperatorCalls, type WorkerCalls } from './berth.ts';
+export {
+  type AgentCalls,
+  type Berth,
+  connect,
+  type HistoryCalls,
+  type OperatorCalls,
+  type WorkerCalls,
+} from './berth.ts';
 export { NodeChangeError } from './change-node.ts';
 export { type PlanCheck, PlanUnusableError } from './check.ts';
 export type { ConnectOptions } from './connection.ts';
@@ -22,7 +31,10 @@ export { type PoolChange, PoolNotFoundError, PoolShardsError } from './pools.ts'
 export { NodeHoldsTasksError, type RemoveNodeOptions } from './remove-node.ts';
 export type { ReportOutcome, TaskRefInput } from './report-task.ts';
 export { PlanTimeoutError } from './results.ts';
+export type { LimitChange } from './services.ts';
 export type { Redriven, SetAside } from './set-aside.ts';
 export type { SetAsideMessage } from './set-aside-message.ts';
 export { type NodeView, PoolIndexTimeoutError, type PoolSnapshot, type SnapshotOptions } from './snapshot.ts';
 export type { SubmitOptions } from './submit.ts';
+export { SweepTimeoutError, type SweepWaitOptions } from './sweeps.ts';
+export type { SlotHistory, TaskVerdict } from './task-history.ts';

@@ -8,7 +8,7 @@ import { accountWrite, taskWrite } from '../store/writes.ts';
 import { holdingOf } from '../tasks/holding.ts';
 import { decideReport } from '../tasks/report.ts';
 import { isTerminal } from '../tasks/states.ts';
-import type { Task } from '../tasks/task.ts';
+import { NO_SERVICE, placeOfSlot, type SlotKey, type Task } from '../tasks/task.ts';
 import type { EpochMs } from '../time.ts';
 import { writeNode } from './change-node.ts';
 import type { Connection } from './connection.ts';
@@ -67,14 +67,16 @@ export async function removeNode(
   connection.rejectionsTable();
   let orphaned = 0;
   const orphanAll = async (tasks: AsyncIterable<Task[]>): Promise<number> => {
-    const before = orphaned;
+    let changed = 0;
     for await (const page of tasks) {
       for (const group of groupsOf(page.filter(isLeft))) {
-        orphaned += await orphan(connection, pool, node, group);
+        const written = await orphan(connection, pool, node, group);
+        changed += written.length;
+        orphaned += written.filter(({ state, released }) => !isTerminal(state) || !released).length;
         onProgress(orphaned);
       }
     }
-    return orphaned - before;
+    return changed;
   };
   const there = force ? await takeOut(connection, pool, node) : (await readNode(connection, pool, node)).account;
   if (there && force) {
@@ -99,9 +101,18 @@ export async function removeNode(
   return orphaned;
 }
 
-/** Whether a task is still to be dealt with: it runs as far as anybody knows, or holds something. */
-function isLeft({ state, released }: Task): boolean {
-  return !isTerminal(state) || !released;
+/**
+ * Whether a task is still to be dealt with: it runs as far as anybody knows, or holds something, or is one of a global service,
+ * whose slot on this node goes with the node, history included.
+ */
+function isLeft({ state, released, slotKey, desiredState }: Task): boolean {
+  return !isTerminal(state) || !released || (isGlobal(slotKey) && desiredState !== 'remove');
+}
+
+/** Whether the slot is that of a service on one node. Of no service is what is attached to it. */
+function isGlobal(slotKey: SlotKey): boolean {
+  const place = placeOfSlot(slotKey);
+  return place?.nodeId !== undefined && place.serviceId !== NO_SERVICE;
 }
 
 /** Makes the node one that nothing is placed on, if it is there: down, and ineligible should its agent say that it is ready. */
@@ -123,14 +134,19 @@ async function takeOut(connection: Connection, pool: PoolName, node: NodeId): Pr
   });
 }
 
-/** Orphans the tasks of one transaction; answers how many were still to be. */
-async function orphan(connection: Connection, pool: PoolName, node: NodeId, tasks: readonly Task[]): Promise<number> {
+/** Orphans the tasks of one transaction; answers those that were still to be dealt with, as they were. */
+async function orphan(
+  connection: Connection,
+  pool: PoolName,
+  node: NodeId,
+  tasks: readonly Task[],
+): Promise<readonly Task[]> {
   const { dynamo, tables } = connection;
   let current: readonly Task[] | undefined = tasks;
   return retrying(async () => {
     const left = (current ?? (await readTasks(connection, tasks))).filter(isLeft);
     current = undefined;
-    if (left.length === 0) return 0;
+    if (left.length === 0) return [];
     const { account, accountKey } = await readNode(connection, pool, node);
     const now = connection.clock();
     const writes = left.map((task): TransactWriteItem => {
@@ -143,14 +159,16 @@ async function orphan(connection: Connection, pool: PoolName, node: NodeId, task
       writes.push(accountWrite(tables.nodes, accountKey, { kind: 'known', image }));
     }
     await dynamo.send(new TransactWriteItemsCommand({ TransactItems: writes }));
-    return left.length;
+    return left;
   });
 }
 
 /** `task` as it is when nobody will run it, nor report of it, any more. */
 function orphanedTask(task: Task, now: EpochMs, message: string): Task {
   const decision = decideReport(task, { state: 'orphaned', message }, now);
-  return decision.kind === 'write' ? decision.image : { ...task, version: task.version + 1, released: true };
+  const image = decision.kind === 'write' ? decision.image : { ...task, version: task.version + 1, released: true };
+  if (!isGlobal(task.slotKey) || task.desiredState === 'remove') return image;
+  return { ...image, desiredState: 'remove', desiredAt: now };
 }
 
 /** Deletes the node if nothing of it is held, or if it is of a version that is known to hold nothing in truth. */

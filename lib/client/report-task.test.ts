@@ -1,4 +1,4 @@
-import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { discrepancies } from '../../test/support/audit.ts';
 import { type BerthBed, startBerthBed } from '../../test/support/berth-bed.ts';
@@ -60,6 +60,16 @@ async function rewrite(change: (account: Account) => Account): Promise<void> {
   const Item = marshall(accountItem(accountKey(pool as PoolName, 2, account.nodeId), change(account)));
   await bed.database.client.send(new PutItemCommand({ TableName: bed.database.tables.nodes, Item }));
 }
+
+/** Takes from the account of `n1` how much its ports and volumes take of it, which an earlier version did not write down. */
+const forgetNames = () =>
+  bed.database.client.send(
+    new UpdateItemCommand({
+      TableName: bed.database.tables.nodes,
+      Key: marshall(accountKey(pool as PoolName, 2, 'n1' as NodeId)),
+      UpdateExpression: 'REMOVE namedBytes',
+    }),
+  );
 
 const report = (name: string, state: TaskState, message?: string) =>
   bed.berth.reportTask(ref(name), { state, ...(message === undefined ? {} : { message }) });
@@ -180,6 +190,7 @@ describe('reports of a task', () => {
         claims: new Map(account.claims).set(PORT, `${pool}-a`),
         sharers: new Map(),
       }));
+      await forgetNames();
       await end('b');
       expect((await look()).account?.claims.get(PORT)).toBe(`${pool}-a`);
       await end('a');
@@ -187,6 +198,19 @@ describe('reports of a task', () => {
       expect([account?.claims.has(PORT), account?.free.cpu, problems]).toEqual([false, 1000, []]);
     },
   );
+
+  it('and plans find an account that does not say how much its names take', async () => {
+    await place('a', { ports: [HTTP] });
+    await place('b', { ports: [{ ...HTTP, value: 81 }] });
+    await forgetNames();
+    expect(await report('a', 'complete')).toBe('applied');
+    await forgetNames();
+    await place('c', { ports: [HTTP] });
+    await forgetNames();
+    await apply({ stops: [ref('b'), ref('c')] });
+    const { account, problems } = await look();
+    expect([account?.claims.has(PORT), problems]).toEqual([false, []]);
+  });
 
   it('give back to a node that was registered again meanwhile, with less than is used', async () => {
     await place('a', { resources: { cpu: 400 }, cores: [0] });

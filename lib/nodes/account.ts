@@ -9,6 +9,7 @@ import {
   deviceKey,
   FREE,
   isListed,
+  namedBytes,
   portKey,
   type Sharers,
 } from './claims.ts';
@@ -149,6 +150,20 @@ export interface Holding {
   readonly taskId: TaskId;
   readonly resources: Resources;
   readonly claims: readonly Claim[];
+}
+
+/** Bytes that the ports and volumes of `holding` take of its node's account (`BOUNDS.namedClaimBytesPerNode`). */
+export function namedBytesOf({ taskId, claims }: Holding): number {
+  const entries = new Map(claims.map(({ key, mode }) => [`${mode} ${key}`, key]));
+  return [...entries.values()].reduce((sum, key) => sum + namedBytes(key, taskId), 0);
+}
+
+/** Bytes that all ports and volumes that tasks hold take of `account`. */
+export function namedBytesIn({ claims, sharers }: Account): number {
+  let bytes = 0;
+  for (const [key, holder] of claims) bytes += namedBytes(key, holder);
+  for (const [key, tasks] of sharers) for (const task of tasks) bytes += namedBytes(key, task);
+  return bytes;
 }
 
 /** `account` after `exchange`: gives first. Nothing is checked: whoever calls has decided, or mends a drift. */

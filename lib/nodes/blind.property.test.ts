@@ -1,10 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { givenBack, nodeSpecs, type Step, steps } from '../../test/support/node-arbitraries.ts';
+import { crowds, givenBack, nodeSpecs, type Step, steps } from '../../test/support/node-arbitraries.ts';
 import type { TaskId } from '../ids.ts';
 import type { Placement } from '../plans/plan.ts';
+import { BOUNDS } from '../settings.ts';
 import { holdingOf } from '../tasks/holding.ts';
-import { type Account, accountOf, type Exchange, exchanged, isReserved, isSchedulable } from './account.ts';
+import {
+  type Account,
+  accountOf,
+  type Exchange,
+  exchanged,
+  isReserved,
+  isSchedulable,
+  namedBytesIn,
+} from './account.ts';
 import { type BlindChange, blindly, type Demand } from './blind.ts';
 import { type ClaimKey, FREE, isListed, isPort } from './claims.ts';
 import { misfitOf } from './fit.ts';
@@ -25,6 +34,8 @@ function holds(account: Account, change: BlindChange): boolean {
   for (const [name, need] of change.need) {
     if (!(Object.hasOwn(account.free, name) && (account.free[name] as number) >= need)) return false;
   }
+  const { need } = change.named;
+  if (need !== undefined && namedBytesIn(account) + need > BOUNDS.namedClaimBytesPerNode) return false;
   for (const [key, claim] of change.claims) {
     const holder = account.claims.get(key);
     const free = isListed(key) ? holder === FREE : holder === undefined;
@@ -97,9 +108,9 @@ function inTurn(account: Account, parts: readonly Part[]): { fits: boolean; afte
 
 /** A node with tasks on it, described anew since: cores and devices withdrawn, capacity short of what is used. */
 const accounts: fc.Arbitrary<{ account: Account; tasks: readonly Placement[] }> = fc
-  .record({ first: nodeSpecs, second: fc.option(nodeSpecs), list: steps(3) })
-  .map(({ first, second, list }) => {
-    let account = accountOf(first);
+  .record({ first: nodeSpecs, second: fc.option(nodeSpecs), list: steps(3), crowd: crowds })
+  .map(({ first, second, list, crowd }) => {
+    let account = exchanged(accountOf(first), { gives: [], takes: crowd.map(holdingOf) });
     const tasks = list
       .flatMap(({ takes }) => takes)
       .map((task, at): Placement => ({ ...task, taskId: `h${at}` as TaskId }))
@@ -127,7 +138,7 @@ function partsFrom(list: readonly Step[], demand: readonly Demand[], tasks: read
 
 describe('a blind change', () => {
   it('holds exactly when each of its parts fits in its turn, and does what they do one after the other', () => {
-    const seen = { held: 0, refused: 0, unsayable: 0 };
+    const seen = { held: 0, refused: 0, unsayable: 0, full: 0 };
     fc.assert(
       fc.property(accounts, steps(4), fc.array(demands), ({ account, tasks }, list, demand) => {
         const parts = partsFrom(list, demand, tasks);
@@ -140,6 +151,7 @@ describe('a blind change', () => {
           }
           const { fits, after } = inTurn(account, parts.slice(0, at + 1));
           const held = holds(account, change);
+          if (namedBytesIn(account) + (change.named.need ?? 0) > BOUNDS.namedClaimBytesPerNode) seen.full++;
           expect(held).toBe(fits);
           if (!held) {
             seen.refused++;
@@ -147,6 +159,7 @@ describe('a blind change', () => {
           }
           seen.held++;
           expect(compared(changed(account, change))).toEqual(compared(after));
+          expect(namedBytesIn(account) + change.named.net).toBe(namedBytesIn(after));
         }
       }),
       { numRuns: 500 },

@@ -158,6 +158,42 @@ describe('resources', () => {
   });
 });
 
+describe('room for names', () => {
+  // port/a/80 and t1, and three bytes more.
+  const ONE = 14;
+  const named = (...parts: readonly Part[]) => adding(...parts)?.named;
+
+  it('is taken by ports and volumes, and by each who shares one', () => {
+    expect(named(takes(['t1', port()], ['t2', port(81, true)]), takes(['t3', port(81, true)]))).toEqual({
+      net: 3 * ONE,
+      need: 3 * ONE,
+    });
+    expect(named(takes(['t1', volume('single-writer')]))).toEqual({ net: 16, need: 16 });
+  });
+
+  it('is not taken by what the node lists, or by amounts', () => {
+    expect(named(takes(['t1', { cores: [1], devices: ['gpu'], resources: { cpu: 1 } }]))).toEqual({ net: 0 });
+  });
+
+  it('is taken once by who shares one thing by two claims', () => {
+    const twice = { ports: [80, 80].map((value) => ({ ip: 'a', value, ignoreCollision: true })) };
+    expect(named(takes(['t1', twice]))).toEqual({ net: ONE, need: ONE });
+  });
+
+  it('must be there at the highest point', () => {
+    expect(named(takes(['t1', port()]), gives(['h1', port(81)]))).toEqual({ net: 0, need: ONE });
+    expect(named(gives(['h1', port(81)]), takes(['t1', port()]))).toEqual({ net: 0, need: 0 });
+    expect(named(takes(['t1', port()]), gives(['h1', port(81)], ['h2', port(82)]), takes(['t2', port(83)]))).toEqual({
+      net: 0,
+      need: ONE,
+    });
+  });
+
+  it('that is only given back asks for none', () => {
+    expect(named(gives(['h1', port()]))).toEqual({ net: -ONE });
+  });
+});
+
 describe('ports whose collisions are ignored', () => {
   it('are joined and left by tasks that share them', () => {
     const joined = adding(takes(['t1', port(80, true)], ['t2', port(80, true)]), takes(['t3', port(81, true)]));

@@ -1,5 +1,5 @@
 import type { TaskId } from '../ids.ts';
-import type { Exchange } from './account.ts';
+import { type Exchange, type Holding, namedBytesOf } from './account.ts';
 import { type ClaimKey, isPort } from './claims.ts';
 import { sumOf } from './fit.ts';
 
@@ -14,6 +14,8 @@ export interface BlindChange {
   readonly net: ReadonlyMap<string, number>;
   /** What must be free of each resource before, so that each part fits in its turn: the highest point on the way to `net`. */
   readonly need: ReadonlyMap<string, number>;
+  /** The same of the bytes that ports and volumes take of the account; `need` is there if some are taken. */
+  readonly named: { readonly net: number; readonly need?: number };
   readonly claims: ReadonlyMap<ClaimKey, BlindClaim>;
   /** Tasks that come to share a volume, which nobody may hold alone, or a port, whoever holds it. */
   readonly joins: ReadonlyMap<ClaimKey, ReadonlySet<TaskId>>;
@@ -42,6 +44,7 @@ const NOTHING: BlindChange = {
   demand: 'there',
   net: new Map(),
   need: new Map(),
+  named: { net: 0 },
   claims: new Map(),
   joins: new Map(),
   leaves: new Map(),
@@ -64,7 +67,13 @@ export function blindly(change: BlindChange | undefined, exchange: Exchange, dem
   // What is both shared and held alone in one change: which came first, conditions cannot say.
   for (const key of claims.keys()) if (shares.joins.has(key) || shares.leaves.has(key)) return undefined;
   if (claims.size + countShares(shares) > MAX_CLAIMS || amounts.net.size > MAX_RESOURCES) return undefined;
-  return { demand: RANK[demand] > RANK[before.demand] ? demand : before.demand, ...amounts, claims, ...shares };
+  return {
+    demand: RANK[demand] > RANK[before.demand] ? demand : before.demand,
+    ...amounts,
+    named: blindNamed(before.named, exchange),
+    claims,
+    ...shares,
+  };
 }
 
 function blindAmounts(before: BlindChange, { gives, takes }: Exchange): Pick<BlindChange, 'net' | 'need'> | undefined {
@@ -79,6 +88,13 @@ function blindAmounts(before: BlindChange, { gives, takes }: Exchange): Pick<Bli
   }
   const safe = [...net.values(), ...need.values()].every(Number.isSafeInteger);
   return safe ? { net, need } : undefined;
+}
+
+function blindNamed(before: BlindChange['named'], { gives, takes }: Exchange): BlindChange['named'] {
+  const bytes = (holdings: readonly Holding[]) => holdings.reduce((sum, holding) => sum + namedBytesOf(holding), 0);
+  const taken = bytes(takes);
+  const net = before.net - bytes(gives) + taken;
+  return taken === 0 ? { ...before, net } : { net, need: Math.max(before.need ?? net, net) };
 }
 
 function blindClaims(before: BlindChange['claims'], { gives, takes }: Exchange): Map<ClaimKey, BlindClaim> | undefined {

@@ -69,6 +69,14 @@ export function claimsOf(task: Claimant): Claim[] {
   ];
 }
 
+/** Bytes of a claim's entry in an account beside those of its key and its holder. */
+const ENTRY_BYTES = 3;
+
+/** Bytes that a claim on `key` takes of its node's account, or one more who shares it: none if the node lists the thing anyway. */
+export function namedBytes(key: string, task: string): number {
+  return isListed(key) ? 0 : Buffer.byteLength(key) + Buffer.byteLength(task) + ENTRY_BYTES;
+}
+
 /** What of `claims` is not in `others`, a claim being the same if its key and its mode are. */
 export function claimsWithout(claims: readonly Claim[], others: readonly Claim[]): Claim[] {
   const known = new Set(others.map(({ key, mode }) => `${mode} ${key}`));

@@ -1,5 +1,6 @@
 import type { TaskId } from '../ids.ts';
-import { type Account, type Exchange, exchanged, isReserved } from './account.ts';
+import { BOUNDS } from '../settings.ts';
+import { type Account, type Exchange, exchanged, isReserved, namedBytesIn, namedBytesOf } from './account.ts';
 import { type Claim, type ClaimKey, FREE } from './claims.ts';
 import { amountOf, checkOrder, type Resources, TASKS_RESOURCE } from './resources.ts';
 
@@ -32,6 +33,7 @@ export function misfitOf(account: Account, exchange: Exchange): Misfit | undefin
     short(after, 'cpu', amounts) ??
     coreNotListed(after, ofKind('core')) ??
     others.map((name) => short(after, name, amounts)).find((misfit) => misfit !== undefined) ??
+    tooMuchNamed(after, exchange.takes) ??
     portCollision(after, ofKind('port')) ??
     deviceUnavailable(after, ofKind('device')) ??
     deviceOversubscribed(after, ofKind('device')) ??
@@ -59,6 +61,17 @@ function short(account: Account, name: string, amounts: ReadonlyMap<string, numb
     return { code: 'max-tasks', message: `${asked} more tasks asked for, ${left} of at most ${capacity} are left` };
   }
   return { code: name, message: `${asked} of ${name} asked for, ${left} of ${capacity} free` };
+}
+
+/** A node can write down so many ports and volumes, however many tasks it takes: past that it is full like one past its tasks. */
+function tooMuchNamed(account: Account, takes: Exchange['takes']): Misfit | undefined {
+  const asked = takes.reduce((sum, holding) => sum + namedBytesOf(holding), 0);
+  if (asked === 0) return undefined;
+  const most = BOUNDS.namedClaimBytesPerNode;
+  const left = most - namedBytesIn(account);
+  if (asked <= left) return undefined;
+  const message = `the ports and volumes asked for take ${asked} bytes to write down, ${left} of ${most} are left on the node`;
+  return { code: TASKS_RESOURCE, message };
 }
 
 /** The first claim of `asked` that is made twice: by two of `asked`, or beside the holder that the account names. */

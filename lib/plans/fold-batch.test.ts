@@ -153,12 +153,16 @@ describe('one transaction', () => {
         value: number * 64 + at,
         label: '€'.repeat(63),
       }));
-      return placing(`t${number}`, { slot: number, ports });
+      return placing(`t${number}`, { slot: number, nodeId: `n${number % 4}`, ports });
     };
     const large = Array.from({ length: 8 }, (_, at) =>
       delivered(`p${at}`, { placements: Array.from({ length: 20 }, (_each, slot) => task(at * 20 + slot)) }),
     );
-    const { decided, commit } = folded(large, factsOf({ accounts: [node('n1', { maxTasks: 1000 })] }), 1000);
+    const { decided, commit } = folded(
+      large,
+      factsOf({ accounts: [0, 1, 2, 3].map((at) => node(`n${at}`, { maxTasks: 1000 })) }),
+      1000,
+    );
     expect(decided.length).toBeGreaterThan(0);
     expect(decided.length).toBeLessThan(8);
     const bytes = [...commit.tasks.values()].reduce(

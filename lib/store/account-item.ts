@@ -1,5 +1,5 @@
 import type { NodeId, PoolName, TaskId } from '../ids.ts';
-import { type Account, isSchedulable } from '../nodes/account.ts';
+import { type Account, isSchedulable, namedBytesIn } from '../nodes/account.ts';
 import type { ClaimKey } from '../nodes/claims.ts';
 import type { PortRanges } from '../nodes/ports.ts';
 import { shardOf } from '../nodes/shard.ts';
@@ -31,6 +31,7 @@ export function accountItem(key: AccountKey, account: Account): Record<string, u
     ...plain,
     ...key,
     schedulable: isSchedulable(account),
+    namedBytes: namedBytesIn(account),
     claims: Object.fromEntries(claims),
     ...Object.fromEntries(sharers),
     ...(withdrawn.size > 0 ? { withdrawn } : {}),

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { itemBytes } from '../../test/support/item-size.ts';
 import { nodeOf } from '../../test/support/plans.ts';
 import type { NodeId, TaskId } from '../ids.ts';
-import { accountOf, type Exchange, exchanged, type Holding } from '../nodes/account.ts';
+import { accountOf, type Exchange, exchanged, type Holding, namedBytesOf } from '../nodes/account.ts';
 import { type BlindChange, blindly } from '../nodes/blind.ts';
 import { type Claim, claimsOf } from '../nodes/claims.ts';
 import type { NodeSpecInput } from '../nodes/node.ts';
-import { BOUNDS } from '../settings.ts';
+import { BOUNDS, PLATFORM } from '../settings.ts';
 import { accountItem } from './account-item.ts';
 import { blindUpdate } from './account-update.ts';
 import { marshall } from './dynamo.ts';
@@ -128,6 +128,46 @@ describe('the longest change on conditions', () => {
     const { UpdateExpression, ConditionExpression, names, values } = blindUpdate(largest(exchangeOf), 7);
     const used = new Set(`${UpdateExpression} ${ConditionExpression}`.match(/[#:]\w+/g));
     expect([...used].sort()).toEqual([...Object.keys(names), ...Object.keys(values)].sort());
+  });
+});
+
+describe('the account of a node that holds as much as it may', () => {
+  const id = (at: number) => `${'t'.repeat(BOUNDS.idLength - 4)}${1000 + at}` as TaskId;
+  const name = (length: number) => (at: number) => `${'n'.repeat(length - 4)}${1000 + at}`;
+
+  it.each([
+    [
+      'volumes that one task has',
+      (at: number) => [{ source: name(BOUNDS.idLength)(at), mode: 'single-writer' as const }],
+    ],
+    ['volumes of few letters', (at: number) => [{ source: `${at}`, mode: 'reader-only' as const }]],
+    ['one volume', () => [{ source: 'v', mode: 'reader-only' as const }]],
+  ])('fits an item, with %s', (_what, volumesOf) => {
+    const reservedPorts = range(250)
+      .map((at) => 2 * at)
+      .join(',');
+    const devices = range(BOUNDS.devicesPerNode).map((at) => ({ id: name(BOUNDS.idLength)(at), healthy: false }));
+    const node = nodeOf({
+      ...{ nodeId: name(BOUNDS.idLength)(0), pool: name(BOUNDS.idLength)(1), devices, reservedPorts },
+      capacity: Object.fromEntries(
+        range(BOUNDS.resourcesPerNode).map((at) => [name(BOUNDS.resourceNameLength)(at), Number.MAX_SAFE_INTEGER]),
+      ),
+      cores: range(BOUNDS.coresPerNode),
+      addresses: range(BOUNDS.addressesPerNode).map((at) => ({ ip: name(45)(at), reservedPorts })),
+    });
+    const listed = claimsOf({ ...nothing, cores: node.cores, devices: devices.map((device) => device.id) });
+    const takes = listed.map((claim, at) => holding(id(at), [claim]));
+    let bytes = 0;
+    for (let at = 0; ; at++) {
+      const next = holding(id(at), claimsOf({ ...nothing, volumes: volumesOf(at) }));
+      bytes += namedBytesOf(next);
+      if (bytes > BOUNDS.namedClaimBytesPerNode) break;
+      takes.push(next);
+    }
+    const account = { ...exchanged(accountOf(node), { gives: [], takes }), index: 2 ** 40, version: 2 ** 40 };
+    expect(
+      itemBytes(marshall(accountItem({ poolShard: `${node.pool}#63`, nodeId: node.nodeId as NodeId }, account))),
+    ).toBeLessThan(PLATFORM.itemBytes);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { BlindChange, Demand } from '../nodes/blind.ts';
 import { ANY_ADDRESS, FREE, isListed, isPort, portKey } from '../nodes/claims.ts';
+import { BOUNDS } from '../settings.ts';
 
 /** An UpdateItem's expressions, its values as plain JavaScript. */
 export interface UpdateExpression {
@@ -20,6 +21,7 @@ const ATTRIBUTES = {
   '#claims': 'claims',
   '#withdrawn': 'withdrawn',
   '#ranges': 'reservedRanges',
+  '#named': 'namedBytes',
 } as const;
 
 const DEMANDS: Readonly<Record<Demand, string>> = {
@@ -63,6 +65,18 @@ export function blindUpdate(change: BlindChange, index?: number): UpdateExpressi
       values[`:a${at}`] = amount;
       sets.push(`#free.#r${at} = if_not_exists(#free.#r${at}, :zero) - :a${at}`);
     }
+  }
+
+  const { net, need } = change.named;
+  if (need !== undefined) {
+    conditions.push('#named <= :room');
+    values[':room'] = BOUNDS.namedClaimBytesPerNode - need;
+  }
+  if (net !== 0) {
+    // An account that an earlier version has written does not have the sum: that is for who has read it.
+    if (need === undefined) conditions.push('attribute_exists(#named)');
+    sets.push('#named = #named + :named');
+    values[':named'] = net;
   }
 
   let portsAsked = false;

@@ -9,6 +9,7 @@ export interface PlainChange {
   readonly demand?: BlindChange['demand'];
   readonly net?: Readonly<Record<string, number>>;
   readonly need?: Readonly<Record<string, number>>;
+  readonly named?: BlindChange['named'];
   readonly claims?: Readonly<Record<string, BlindClaim>>;
   readonly joins?: Readonly<Record<string, readonly string[]>>;
   readonly leaves?: Readonly<Record<string, readonly string[]>>;
@@ -30,13 +31,14 @@ interface PlainAccount {
   readonly sharers?: Readonly<Record<string, readonly string[] | null>>;
 }
 
-export function change({ demand = 'there', net, need, claims, joins, leaves }: PlainChange): BlindChange {
+export function change({ demand = 'there', net, need, named, claims, joins, leaves }: PlainChange): BlindChange {
   const sets = (tasks: Readonly<Record<string, readonly string[]>> = {}) =>
     new Map(Object.entries(tasks).map(([key, list]) => [key as ClaimKey, new Set(list as TaskId[])]));
   return {
     demand,
     net: new Map(Object.entries(net ?? {})),
     need: new Map(Object.entries(need ?? {})),
+    named: named ?? { net: 0 },
     claims: new Map(Object.entries(claims ?? {}) as [ClaimKey, BlindClaim][]),
     joins: sets(joins),
     leaves: sets(leaves),
@@ -422,9 +424,53 @@ const volumes: BlindCase[] = [
   },
 ];
 
+/** Of the bytes for ports and volumes, `left` are free: the rest goes to one that `b` holds, and one that two share. */
+const MOST = 96 * 1024;
+const crowded = (left: number) => {
+  const shared = 'volume/s';
+  const bytes = MOST - left - 2 * (shared.length + 1 + 3);
+  const name = (at: number, length: number) => `volume/${`${at}`.padStart(length - 'volume/'.length - 1 - 3, 'v')}`;
+  const long = Array.from({ length: Math.floor(bytes / 1000) }, (_, at) =>
+    name(at, at === 0 ? 1000 + (bytes % 1000) : 1000),
+  );
+  return holding(Object.fromEntries(long.map((key) => [key, B])), { [shared]: ['c', 'd'] });
+};
+const named: BlindCase[] = [
+  {
+    name: 'takes as much room for names as there is',
+    holds: crowded(20),
+    change: { named: { net: 20, need: 20 }, claims: { [PORT]: take } },
+    after: { claims: { [PORT]: A } },
+  },
+  {
+    name: 'is refused a byte more for names than there is',
+    holds: crowded(19),
+    change: { named: { net: 20, need: 20 }, claims: { [PORT]: take } },
+    after: 'refused',
+  },
+  {
+    name: 'is refused the room for names that only comes free afterwards',
+    holds: crowded(19),
+    change: { named: { net: 0, need: 20 } },
+    after: 'refused',
+  },
+  {
+    name: 'takes the room for names that it gives back first',
+    holds: (account) => holding({ [PORT]: B }, { 'volume/s': ['c', 'd'] })(crowded(20)(account)),
+    change: { named: { net: 0, need: 0 }, claims: { [PORT]: pass } },
+    after: { claims: { [PORT]: A } },
+  },
+  {
+    name: 'gives back room for names where there is less than none',
+    holds: (account) => holding({ [PORT]: A }, { 'volume/s': ['c', 'd'] })(crowded(0)(account)),
+    change: { named: { net: -20 }, claims: { [PORT]: release } },
+    after: { claims: { [PORT]: null } },
+  },
+];
+
 function withdrawing(key: string) {
   return (account: Account): Account => ({ ...account, withdrawn: new Set([...account.withdrawn, key as ClaimKey]) });
 }
 
 /** Every kind of condition, one by one. */
-export const BLIND_CASES: readonly BlindCase[] = [...demands, ...resources, ...listed, ...ports, ...volumes];
+export const BLIND_CASES: readonly BlindCase[] = [...demands, ...resources, ...listed, ...ports, ...volumes, ...named];

@@ -33,6 +33,8 @@ export class NodeModel {
     const resource = names.filter((name) => name !== 'cpu').find(short);
     if (resource !== undefined) return resource;
     if (takes.length > 0 && all.length > (this.spec.maxTasks ?? 1_000_000_000)) return 'max-tasks';
+    if (takes.some(({ ports, volumes }) => ports.length + volumes.length > 0) && named(all) > 96 * 1024)
+      return 'max-tasks';
     if (this.#collides(gives, takes)) return 'port-collision';
 
     const devices = takes.flatMap((task) => task.devices);
@@ -99,6 +101,18 @@ export class NodeModel {
         return port >= Number(from) && port <= Number(to ?? from);
       });
   }
+}
+
+/** Bytes of the names of the ports and volumes that `tasks` have, each beside its task's id and three bytes more. */
+function named(tasks: readonly Placement[]): number {
+  const entries = tasks.flatMap(({ taskId, ports, volumes }) => {
+    const names = [
+      ...ports.map(({ ip, value, ignoreCollision }) => `${ignoreCollision} port/${ip}/${value}`),
+      ...volumes.map(({ source, mode }) => `${mode !== 'single-writer'} volume/${source}`),
+    ];
+    return [...new Set(names)].map((name) => `${name.slice(name.indexOf(' ') + 1)}${taskId}...`);
+  });
+  return entries.reduce((sum, entry) => sum + Buffer.byteLength(entry), 0);
 }
 
 /** Objects inherit a `constructor`; resources may be called so. */

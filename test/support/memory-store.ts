@@ -138,7 +138,7 @@ function accepts(account: Account | undefined, nodeWrite: NodeWrite): boolean {
   if (nodeWrite.kind === 'known') return (account?.version ?? 0) === nodeWrite.image.version - 1;
   if (!account) return false;
   const { change } = nodeWrite;
-  return demanded(account, change) && enough(account, change) && unclaimed(account, change);
+  return demanded(account, change) && enough(account, change) && hasRoom(account, change) && unclaimed(account, change);
 }
 
 function demanded(account: Account, { demand }: BlindChange): boolean {
@@ -149,6 +149,16 @@ function demanded(account: Account, { demand }: BlindChange): boolean {
 
 function enough({ free }: Account, { need }: BlindChange): boolean {
   return [...need].every(([name, least]) => Object.hasOwn(free, name) && (free[name] ?? 0) >= least);
+}
+
+/** Whether there is room to write the ports and volumes down. */
+function hasRoom({ claims, sharers }: Account, { named }: BlindChange): boolean {
+  if (named.need === undefined) return true;
+  const shared = [...sharers].flatMap(([key, tasks]) => [...tasks].map((task) => [key, task] as const));
+  const used = [...claims, ...shared]
+    .filter(([key]) => /^(port|volume)/.test(key))
+    .reduce((sum, [key, task]) => sum + Buffer.byteLength(`${key}${task}`) + 3, 0);
+  return used + named.need <= 96 * 1024;
 }
 
 function unclaimed(account: Account, { claims, joins, leaves }: BlindChange): boolean {

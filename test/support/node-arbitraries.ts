@@ -53,6 +53,27 @@ export const roomySpecs = nodeSpecs.map((spec): NodeSpec => {
   };
 });
 
+/** A task whose volumes leave `left` of the bytes that a node has to write ports and volumes down. */
+export function crowd(left: number): Placement {
+  const bytes = 96 * 1024 - left;
+  const long = 1000 + (bytes % 1000);
+  const names = [
+    ...Array.from({ length: Math.floor((bytes - long) / 1000) }, (_, at) => [at, 1000] as const),
+    [999, long] as const,
+  ];
+  const volumes = names.map(([at, length]) => ({
+    source: `${at}`.padStart(length - 'volume/'.length - 'crowd'.length - 3, 'x'),
+    mode: 'multi-writer' as const,
+  }));
+  return { ...placementOf('crowd'), volumes };
+}
+
+/** Mostly no crowd; else one that leaves room for some names of ports or volumes, or for none. */
+export const crowds = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<Placement[]>([]) },
+  fc.integer({ min: 0, max: 80 }).map((left) => [crowd(left)]),
+);
+
 /** Mostly nothing, so that tasks often fit. */
 function few<T>(item: fc.Arbitrary<T>): fc.Arbitrary<T[]> {
   return fc.oneof({ weight: 3, arbitrary: fc.constant<T[]>([]) }, fc.array(item, { maxLength: 2 }));

@@ -148,6 +148,13 @@ async function asOperator(): Promise<void> {
   await quarantine(bed.sqs, bed.queues.quarantine, 'x', { reason: 'r', messageId: 'm', group: 'prod', source: 's' });
   const letter = { QueueUrl: bed.queues.plansDead, MessageGroupId: 'prod', MessageBody: '{}' };
   await bed.sqs.send(new SendMessageCommand({ ...letter, MessageDeduplicationId: 'd' }));
+  await berth.setService({ serviceId: 'web', mode: 'replicated' });
+  await berth.services();
+  await berth.scaleService('web', [[900, 901]]);
+  await berth.removeService('web');
+  await berth.setHistoryLimit(3);
+  await berth.sweepRecord(await berth.sweep());
+  await berth.taskHistory('web#1');
   for (const messages of [berth.quarantine, berth.deadLetters]) {
     await messages.list();
     await messages.redrive('all');
@@ -170,7 +177,7 @@ describe('the policy of docs/policies for', () => {
     await asAgent();
     await asOperator();
     // The command asks for the URLs of queues that it knows by the prefix.
-    const urls = (['plans', 'plansDead', 'quarantine'] as const).map(
+    const urls = (['plans', 'plansDead', 'quarantine', 'sweep'] as const).map(
       (queue) => `sqs:GetQueueUrl arn:aws:sqs:REGION:ACCOUNT:${queuePhysicalName(DEFAULT_PREFIX, queue)}`,
     );
     expect(grantedBy('operator')).toEqual([...asked, ...urls].sort());

@@ -69,6 +69,19 @@ describe('the removal of a node', () => {
     await expect(bed.berth.removeNode(pool, 'n1')).rejects.toThrow(`there is no node n1 in pool ${pool}`);
   });
 
+  it('has the slot of a global service there go, history included', async () => {
+    const daemon = (taskId: string) => ({ taskId, serviceId: pool, nodeId: 'n1' });
+    await apply({ planId: `${pool}-1`, placements: [daemon('d1')] });
+    await bed.berth.reportTask(daemon('d1'), { state: 'failed' });
+    await apply({ planId: `${pool}-2`, placements: [daemon('d2'), placement('t7')] });
+    expect(await bed.berth.removeNode(pool, 'n1', { force: true })).toBe(2);
+    expect((await tasks()).map(({ taskId, state, desiredState }) => [taskId, state, desiredState]).sort()).toEqual([
+      ['d1', 'failed', 'remove'],
+      ['d2', 'orphaned', 'remove'],
+      ['t7', 'orphaned', 'running'],
+    ]);
+  });
+
   it('is refused while tasks hold something of it, and names them', async () => {
     await place(3);
     const refusal = await bed.berth.removeNode(pool, 'n1').catch((error: unknown) => error);

@@ -10,7 +10,7 @@ import { createTables, startDynamoDb } from './dynamodb/start-dynamodb.ts';
 import { type BusEvent, startEventBus } from './event-bus/server.ts';
 import type { EventSourceContext } from './event-sources/event-source.ts';
 import { EventSources } from './event-sources/event-sources.ts';
-import { eventSourceOf } from './event-sources/start.ts';
+import { mappedSources, scheduledSources } from './event-sources/start.ts';
 import { CheckpointStore } from './event-sources/stream-progress.ts';
 import type { FunctionRunner } from './functions/function-runner.ts';
 import type { MovableClock } from './functions/movable-clock.ts';
@@ -22,8 +22,8 @@ import { startSqs } from './sqs/start-sqs.ts';
 import { synthesize } from './synthesize.ts';
 import { readCloudAssembly } from './template/cloud-assembly.ts';
 import { defineEventBuses } from './template/event-buses.ts';
-import { declaredMappings } from './template/event-source-mappings.ts';
 import { checkTypes } from './template/known-types.ts';
+import { defineRoles } from './template/roles.ts';
 import { Resources } from './template/scope.ts';
 
 const REGION = 'us-east-1';
@@ -58,8 +58,13 @@ export interface EngineOptions {
    * time-out or a batching window. Default: the system's.
    */
   readonly clock?: Clock | undefined;
-  /** Time that the functions see, for tests about minutes and days. Default: the system's. */
+  /** Time that the functions see and schedules go by, for tests about minutes and days. Default: the system's. */
   readonly functionClock?: MovableClock | undefined;
+  /**
+   * Whether the schedules of the template run; default false: whoever starts an engine to test something is not to find a
+   * sweep in it. They are read and checked in any case.
+   */
+  readonly schedules?: boolean | undefined;
   /** Every how manieth batch of a stream is delivered once more, behind later ones; default: none is. Lambda promises no less. */
   readonly redeliverEvery?: number | undefined;
   /** Told of every event that a function puts onto the event bus. */
@@ -141,6 +146,7 @@ async function start(options: EngineOptions, cleanup: Cleanup): Promise<Engine> 
   );
 
   defineEventBuses(resources);
+  defineRoles(resources);
 
   progress('starting functions');
   const { maxConcurrency = MAX_CONCURRENCY } = options;
@@ -202,7 +208,7 @@ async function synthesized(temporary: string, progress: (step: string) => void):
 }
 
 async function startEventSources(
-  { paused, graceMs = GRACE_MS, clock = systemClock, redeliverEvery = 0 }: EngineOptions,
+  { paused, graceMs = GRACE_MS, clock = systemClock, functionClock, redeliverEvery = 0, schedules }: EngineOptions,
   services: Pick<EventSourceContext, 'resources' | 'sqs' | 'streams' | 'checkpoints' | 'functions'>,
   log: Log,
   cleanup: Cleanup,
@@ -210,11 +216,14 @@ async function startEventSources(
   const context: EventSourceContext = {
     ...services,
     clock,
+    scheduleClock: () => functionClock?.now() ?? systemClock(),
     redeliverEvery,
     onProblem: (functionName, problem) => log(functionName, 'platform', problem),
   };
-  const mappings = declaredMappings(services.resources).filter((mapping) => mapping.enabled);
-  const eventSources = new EventSources(await Promise.all(mappings.map((mapping) => eventSourceOf(mapping, context))));
+  const eventSources = new EventSources([
+    ...(await mappedSources(context)),
+    ...scheduledSources(context).filter(() => schedules),
+  ]);
   cleanup.add(() => eventSources.stop(graceMs));
   for (const source of eventSources.all) {
     if (paused !== 'all' && !paused?.includes(source.functionName)) source.resume();

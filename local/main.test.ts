@@ -69,7 +69,7 @@ describe('npm start', () => {
     expect(await ended).toBe(0);
     expect(printed.stdout).toMatch(/stopping\nstopped\n$/);
     expect(readdirSync(join(directory, 'tmp')).filter((name) => name.startsWith('berth-'))).toEqual([]);
-    expect(readdirSync(data).toSorted()).toEqual(['dynamodb.sqlite', 'engine.log', 'queues.jsonl']);
+    expect(readdirSync(data).toSorted()).toEqual(['dynamodb.sqlite', 'engine.log', 'queues.jsonl', 'streams.json']);
     // It loads CDK, synthesizes and bundles, all from nothing, beside other tests.
   }, 120_000);
 

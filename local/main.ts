@@ -52,6 +52,7 @@ async function run(): Promise<number> {
   const seconds = () => ((performance.now() - begin) / 1000).toFixed(1);
   const engine = await startEngine({
     dataDir: options.data,
+    schedules: true,
     onProgress: (step) => console.log(`[${seconds()} s] ${step}`),
     onLog: (line) => {
       if (options.quiet === undefined) console.log(formatLogLine(line));

@@ -1,9 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../lib/time.ts';
 import type { Streams } from '../dynamodb/streams.ts';
 import type { FunctionRunner } from '../functions/function-runner.ts';
+import type { CreatedQueue } from '../sqs/create-queues.ts';
 import type { Sqs } from '../sqs/start-sqs.ts';
-import type { DeclaredMapping } from '../template/event-source-mappings.ts';
-import { type Resources, TemplateError } from '../template/scope.ts';
+import { type Declared, type Resources, TemplateError } from '../template/scope.ts';
 import type { CheckpointStore } from './stream-progress.ts';
 
 /** How many events went which way since the start. Names and meanings are those of Lambda's `EventCount` metrics. */
@@ -32,7 +33,7 @@ export const NO_COUNTS: EventCounts = {
 
 /** What brings events to a function, once it runs. One file per kind, listed in `start.ts`. */
 export interface EventSource {
-  /** Name of the function, as the engine knows it. */
+  /** Name of the function, as the engine knows it; of the queue, where it is a queue that gets the events. */
   readonly functionName: string;
   /** What the events come from, for people: `queue Berth-plans.fifo`. */
   readonly source: string;
@@ -54,6 +55,8 @@ export interface EventSourceContext {
   readonly checkpoints: CheckpointStore;
   /** Time of record ages and of windows in which batches are gathered. */
   readonly clock: Clock;
+  /** Time by which schedules are due. */
+  readonly scheduleClock: Clock;
   /** Every how manieth batch of a stream is delivered once more, later; 0: none. */
   readonly redeliverEvery: number;
   readonly functions: readonly FunctionRunner[];
@@ -61,11 +64,29 @@ export interface EventSourceContext {
   readonly onProblem: (functionName: string, problem: string) => void;
 }
 
-/** The function that a mapping invokes. @throws TemplateError */
-export function functionOf({ functions }: EventSourceContext, mapping: DeclaredMapping): FunctionRunner {
-  const wanted = [mapping.functionName, mapping.functionName.split(':').at(-1)];
+/** The function of a name or ARN that the resource `declared` invokes. @throws TemplateError */
+export function functionOf({ functions }: EventSourceContext, declared: Declared, nameOrArn: string): FunctionRunner {
+  const wanted = [nameOrArn, nameOrArn.split(':').at(-1)];
   const found = functions.find(({ definition }) => wanted.includes(definition.functionName));
   if (found !== undefined) return found;
-  const { stack, logicalId } = mapping.declared;
-  throw new TemplateError(`${stack.name}/${logicalId}: there is no function ${mapping.functionName} in the template`);
+  const { stack, logicalId } = declared;
+  throw new TemplateError(`${stack.name}/${logicalId}: there is no function ${nameOrArn} in the template`);
+}
+
+/** The queue of an ARN that the resource `declared` takes from or sends to. @throws TemplateError */
+export function queueOf({ sqs }: EventSourceContext, declared: Declared, arn: string): CreatedQueue {
+  const name = arn.split(':').at(-1);
+  const found = arn.split(':')[2] === 'sqs' ? sqs.queues.find((queue) => queue.name === name) : undefined;
+  if (found !== undefined) return found;
+  const { stack, logicalId } = declared;
+  throw new TemplateError(`${stack.name}/${logicalId}: there is no queue ${arn} in the template`);
+}
+
+/** Waits for `work`, at most `ms`; says whether it ended. */
+export async function endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const waiting = new AbortController();
+  const late = delay(ms, false, { signal: waiting.signal }).catch(() => false);
+  const ended = await Promise.race([work.then(() => true), late]);
+  waiting.abort();
+  return ended;
 }

@@ -103,7 +103,7 @@ test('one message at a time, each not before its delay is over', async () => {
   await expect.poll(got, PATIENT).toEqual([['after 0']]);
   pass(10);
   await expect.poll(got, PATIENT).toEqual([['after 0'], ['after 10']]);
-  expect(await counts()).toEqual([0, 0, 1]);
+  await expect.poll(counts, PATIENT).toEqual([0, 0, 1]);
   pass(10);
   await engine.eventSources.idle();
   expect(got()).toEqual([['after 0'], ['after 10'], ['after 20']]);

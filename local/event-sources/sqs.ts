@@ -8,9 +8,16 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { FunctionRunner } from '../functions/function-runner.ts';
 import { type DeclaredMapping, type SqsMapping, sqsMapping } from '../template/event-source-mappings.ts';
-import { TemplateError } from '../template/scope.ts';
 import { batchOutcome } from './batch-response.ts';
-import { type EventCounts, type EventSource, type EventSourceContext, functionOf, NO_COUNTS } from './event-source.ts';
+import {
+  type EventCounts,
+  type EventSource,
+  type EventSourceContext,
+  endsWithin,
+  functionOf,
+  NO_COUNTS,
+  queueOf,
+} from './event-source.ts';
 import { groupOf, type SqsRecord, splitBySize, sqsRecord } from './sqs-event.ts';
 
 /** Seconds that one receive waits for messages: as long may `pause` take with a queue that is not the engine's own. */
@@ -38,6 +45,7 @@ export class SqsEventSource implements EventSource {
   readonly #mapping: SqsMapping;
   readonly #function: FunctionRunner;
   readonly #client: SQSClient;
+  readonly #queueName: string;
   readonly #queueUrl: string;
   readonly #context: EventSourceContext;
   readonly #maxBatches: number;
@@ -53,10 +61,12 @@ export class SqsEventSource implements EventSource {
     this.#mapping = sqsMapping(context.resources, declared);
     this.#context = context;
     this.#client = context.sqs.client;
-    this.#queueUrl = queueUrlOf(context, declared);
-    this.#function = functionOf(context, declared);
+    const queue = queueOf(context, declared.declared, declared.sourceArn);
+    this.#queueName = queue.name;
+    this.#queueUrl = queue.url;
+    this.#function = functionOf(context, declared.declared, declared.functionName);
     this.functionName = this.#function.definition.name;
-    this.source = `queue ${this.#queueName}`;
+    this.source = `queue ${queue.name}`;
     // More batches than environments would hold their messages, and their visibility time-out would run.
     this.#maxBatches = Math.min(
       this.#mapping.maximumConcurrency ?? Number.POSITIVE_INFINITY,
@@ -98,13 +108,7 @@ export class SqsEventSource implements EventSource {
   }
 
   async stop(graceMs: number): Promise<void> {
-    const waiting = new AbortController();
-    await Promise.race([this.pause(), delay(graceMs, undefined, { signal: waiting.signal }).catch(() => undefined)]);
-    waiting.abort();
-  }
-
-  get #queueName(): string {
-    return nameOf(this.#mapping);
+    await endsWithin(graceMs, this.pause());
   }
 
   async #poll(): Promise<void> {
@@ -210,15 +214,4 @@ export class SqsEventSource implements EventSource {
   #problem(problem: string): void {
     this.#context.onProblem(this.functionName, problem);
   }
-}
-
-function nameOf({ sourceArn }: DeclaredMapping): string {
-  return sourceArn.split(':').at(-1) ?? '';
-}
-
-function queueUrlOf({ sqs }: EventSourceContext, mapping: DeclaredMapping): string {
-  const queue = sqs.queues.find(({ name }) => name === nameOf(mapping));
-  if (queue !== undefined) return queue.url;
-  const { stack, logicalId } = mapping.declared;
-  throw new TemplateError(`${stack.name}/${logicalId}: there is no queue ${nameOf(mapping)} in the template`);
 }

@@ -1,6 +1,8 @@
-import type { DeclaredMapping } from '../template/event-source-mappings.ts';
+import { type DeclaredMapping, declaredMappings } from '../template/event-source-mappings.ts';
+import { declaredSchedules } from '../template/schedules.ts';
 import { TemplateError } from '../template/scope.ts';
 import type { EventSource, EventSourceContext } from './event-source.ts';
+import { ScheduleEventSource } from './schedule.ts';
 import { SqsEventSource } from './sqs.ts';
 import { StreamEventSource } from './stream.ts';
 
@@ -12,12 +14,19 @@ const KINDS: Readonly<Record<string, Open>> = {
   sqs: (mapping, context) => new SqsEventSource(mapping, context),
 };
 
-/**
- * The event source that `mapping` declares, paused.
- *
- * @throws TemplateError when the engine has no such kind, or not what its properties ask for
- */
-export async function eventSourceOf(mapping: DeclaredMapping, context: EventSourceContext): Promise<EventSource> {
+/** The sources that mappings declare, those that are enabled, paused. @throws TemplateError when the engine has not what one asks for */
+export async function mappedSources(context: EventSourceContext): Promise<EventSource[]> {
+  const mappings = declaredMappings(context.resources).filter((mapping) => mapping.enabled);
+  return await Promise.all(mappings.map((mapping) => eventSourceOf(mapping, context)));
+}
+
+/** The schedules that are enabled, paused. @throws TemplateError */
+export function scheduledSources(context: EventSourceContext): EventSource[] {
+  const schedules = declaredSchedules(context.resources, context.scheduleClock());
+  return schedules.filter(({ enabled }) => enabled).map((schedule) => new ScheduleEventSource(schedule, context));
+}
+
+async function eventSourceOf(mapping: DeclaredMapping, context: EventSourceContext): Promise<EventSource> {
   const service = mapping.sourceArn.split(':')[2] ?? '';
   const open = KINDS[service];
   if (open === undefined) {

@@ -6,7 +6,15 @@ import type { DeclaredMapping } from '../template/event-source-mappings.ts';
 import { TemplateError } from '../template/scope.ts';
 import { type StreamMapping, streamMapping } from '../template/stream-mappings.ts';
 import { batchOutcome } from './batch-response.ts';
-import { type EventCounts, type EventSource, type EventSourceContext, functionOf, NO_COUNTS } from './event-source.ts';
+import {
+  type EventCounts,
+  type EventSource,
+  type EventSourceContext,
+  endsWithin,
+  functionOf,
+  NO_COUNTS,
+  queueOf,
+} from './event-source.ts';
 import { type DropCondition, onFailureMessage } from './on-failure.ts';
 import type { Part } from './stream-batch.ts';
 import { laneOf, type StreamRecord, streamRecord, TTL_IDENTITY } from './stream-event.ts';
@@ -62,8 +70,9 @@ export class StreamEventSource implements EventSource {
     this.#context = context;
     this.#partitionKey = opened.partitionKey;
     this.#positions = opened.positions;
-    this.#function = functionOf(context, declared);
-    this.#onFailureUrl = onFailureUrl(context, opened.mapping);
+    this.#function = functionOf(context, declared.declared, declared.functionName);
+    const { onFailureArn } = opened.mapping;
+    this.#onFailureUrl = onFailureArn && queueOf(context, declared.declared, onFailureArn).url;
     this.#reader = new StreamReader(context.streams.client, declared.sourceArn, opened.positions);
     this.#id = idOf(declared);
     this.functionName = this.#function.definition.name;
@@ -120,10 +129,7 @@ export class StreamEventSource implements EventSource {
   }
 
   async stop(graceMs: number): Promise<void> {
-    const waiting = new AbortController();
-    const late = delay(graceMs, true, { signal: waiting.signal }).catch(() => false);
-    this.#abandoned = await Promise.race([this.pause().then(() => false), late]);
-    waiting.abort();
+    this.#abandoned = !(await endsWithin(graceMs, this.pause()));
   }
 
   async #poll(): Promise<void> {
@@ -289,14 +295,4 @@ function partitionKeyOf({ streams }: EventSourceContext, mapping: DeclaredMappin
   const table = streams.tables.find(({ streamArn }) => streamArn === mapping.sourceArn);
   if (table !== undefined) return table.keys[0] ?? '';
   throw new TemplateError(`${idOf(mapping)}: the template has no table with the stream ${mapping.sourceArn}`);
-}
-
-function onFailureUrl({ sqs }: EventSourceContext, mapping: StreamMapping): string | undefined {
-  if (mapping.onFailureArn === undefined) return undefined;
-  const queue = sqs.queues.find(({ name }) => name === mapping.onFailureArn?.split(':').at(-1));
-  if (queue !== undefined && mapping.onFailureArn.split(':')[2] === 'sqs') return queue.url;
-  throw new TemplateError(
-    `${idOf(mapping)}: DestinationConfig.OnFailure is ${mapping.onFailureArn}, and no queue of the template; the local ` +
-      'engine has no other destinations',
-  );
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { type Declared, type Resources, TemplateError } from './scope.ts';
+import { whole } from './whole.ts';
 
 /** An event source mapping: what is the same for every kind of source. */
 export interface DeclaredMapping {
@@ -22,13 +23,6 @@ export function declaredMappings(resources: Resources): DeclaredMapping[] {
     const it = resources.properties(declared, common, []);
     return { declared, sourceArn: it.EventSourceArn, functionName: it.FunctionName, enabled: it.Enabled };
   });
-}
-
-/** A whole number from `min` to `max`, or one of `others`. */
-export function whole(min: number, max: number, ...others: readonly number[]) {
-  const expected = `expected a whole number from ${min} to ${max}${others.map((other) => ` or ${other}`).join('')}`;
-  const isIn = (value: number) => Number.isInteger(value) && value >= min && value <= max;
-  return z.number().check(z.refine((value) => isIn(value) || others.includes(value), expected));
 }
 
 /** With the bounds and defaults of `CreateEventSourceMapping`. */

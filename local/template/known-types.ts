@@ -7,8 +7,12 @@ const USED: ReadonlySet<string> = new Set([
   'AWS::DynamoDB::GlobalTable',
   'AWS::SQS::Queue',
   'AWS::Lambda::Function',
+  'AWS::Lambda::EventInvokeConfig',
   'AWS::Lambda::EventSourceMapping',
   'AWS::Events::EventBus',
+  'AWS::IAM::Role',
+  'AWS::Scheduler::Schedule',
+  'AWS::Scheduler::ScheduleGroup',
 ]);
 
 /** Types that make no difference on one machine: who may do what, where logs go, what is watched. */
@@ -19,7 +23,6 @@ const IGNORED: ReadonlySet<string> = new Set([
   'AWS::CloudWatch::Dashboard',
   'AWS::IAM::ManagedPolicy',
   'AWS::IAM::Policy',
-  'AWS::IAM::Role',
   'AWS::Lambda::Permission',
   'AWS::Logs::LogGroup',
   'AWS::Logs::MetricFilter',

@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
 import { compileFilterPattern, type Filter, FilterPatternError } from '../event-sources/filter-pattern.ts';
-import { type DeclaredMapping, MAPPING_COMMON, whole } from './event-source-mappings.ts';
+import { type DeclaredMapping, MAPPING_COMMON } from './event-source-mappings.ts';
 import { type Resources, TemplateError } from './scope.ts';
+import { whole } from './whole.ts';
 
 /** What a DynamoDB stream source is set to. */
 export interface StreamMapping extends DeclaredMapping {

@@ -271,14 +271,14 @@ test('event buses are known by their names', () => {
 
 describe('a template', () => {
   test('with a resource that would be missing here is refused', () => {
-    const resources = one('AWS::Scheduler::Schedule', {});
+    const resources = one('AWS::Kinesis::Stream', {});
     expect(() => checkTypes(resources.stacks)).toThrow(
-      'S/Thing0A1B2C3D: the local engine has nothing for the type AWS::Scheduler::Schedule',
+      'S/Thing0A1B2C3D: the local engine has nothing for the type AWS::Kinesis::Stream',
     );
   });
 
   test('with permissions, logs and alarms is taken', () => {
-    checkTypes(one('AWS::IAM::Role', {}).stacks);
+    checkTypes(one('AWS::IAM::Policy', {}).stacks);
   });
 
   test('with a condition on something that is used is refused', () => {

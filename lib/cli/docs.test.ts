@@ -21,7 +21,7 @@ describe('the pages of docs', () => {
   it.each([...new Set(commands)])('name a command that there is: %s', async (command) => {
     const words = command.split(' ').slice(1);
     const options = words.filter((word) => word.startsWith('--'));
-    const path = words[0] === 'audit' ? ['audit'] : words.slice(0, 2);
+    const path = words[0] === 'audit' || words[0] === 'sweep' ? words.slice(0, 1) : words.slice(0, 2);
     const { status, out } = await berthCommand({}, [...path, '--help']);
     expect(status).toBe(0);
     expect(out).toMatch(new RegExp(`^Usage: berth ${path.join(' ')} `));

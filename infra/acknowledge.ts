@@ -3,7 +3,7 @@ import type { IConstruct } from 'constructs';
 
 /**
  * Accepts one finding of cdk-nag on one construct, with the reason. The list of all of them is pinned by
- * `berth-app.test.ts`.
+ * `nag.test.ts`.
  */
 export function acknowledge(construct: IConstruct, finding: { readonly id: string; readonly reason: string }): void {
   Validations.of(construct).acknowledge(finding);

@@ -50,7 +50,7 @@ export function berthApp(props: BerthAppProps = {}): App {
     settings,
     ...(alarmTopicArn === undefined ? {} : { alarmTopicArn }),
   });
-  // They are joined by names alone, so CDK cannot see the order by itself.
+  // They are joined by names, that of an export included, so CDK cannot see the order by itself.
   functions.addStackDependency(state);
   if (checks) {
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

@@ -28,7 +28,10 @@ test('cdk-nag finds what is acknowledged, with a reason, and nothing else', () =
     violatingResources.map(({ constructPath }) => `${constructPath} ${ruleName}`),
   );
   expect(found.toSorted()).toEqual([
-    'BerthFunctions/PlanApplier/Role/Resource AwsSolutions-IAM5[Resource::*]',
+    'BerthFunctions/PlanApplier/Applier/Role/Resource AwsSolutions-IAM5[Resource::*]',
+    'BerthFunctions/TaskReaper/Reaper/Role/Resource AwsSolutions-IAM5[Resource::*]',
+    'BerthFunctions/TaskReaper/Reaper/Role/Resource AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:dynamodb:<AWS::Region>:<AWS::AccountId>:table/Berth-Tasks/stream/*]',
+    'BerthFunctions/TaskSweeper/Sweeper/Role/Resource AwsSolutions-IAM5[Resource::*]',
     'BerthState/QuarantineQueue/Resource AwsSolutions-SQS3',
   ]);
   expect(acknowledged.map(({ at, id }) => `${at}/Resource ${id}`).toSorted()).toEqual(found.toSorted());

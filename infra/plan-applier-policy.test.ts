@@ -1,9 +1,3 @@
-import {
-  BatchGetItemCommand,
-  type DynamoDBClient,
-  GetItemCommand,
-  TransactWriteItemsCommand,
-} from '@aws-sdk/client-dynamodb';
 import { expect, test } from 'vitest';
 import type { NodeId, PlanId, PoolName, ServiceId, TaskId } from '../lib/ids.ts';
 import { accountOf } from '../lib/nodes/account.ts';
@@ -14,40 +8,14 @@ import type { ResultWrite } from '../lib/plans/ledger.ts';
 import { planStore } from '../lib/store/plan-store.ts';
 import { slotKeyOf, type Task } from '../lib/tasks/task.ts';
 import type { EpochMs, EpochSeconds } from '../lib/time.ts';
+import { permissionsAsked, permissionsGranted } from '../test/support/permissions.ts';
 import { planApplierStatements } from './plan-applier-policy.ts';
 
 const TABLES = { pools: 'Pools', nodes: 'Nodes', tasks: 'Tasks', plans: 'Plans', rejections: 'Rejections' } as const;
 
-/** Permissions that DynamoDB asks for, as `table action`. A transaction asks action by action. */
-function permissionsOf(command: unknown): string[] {
-  if (command instanceof GetItemCommand) {
-    return [`${command.input.TableName} dynamodb:GetItem`];
-  }
-  if (command instanceof BatchGetItemCommand) {
-    return Object.keys(command.input.RequestItems ?? {}).map((table) => `${table} dynamodb:BatchGetItem`);
-  }
-  if (command instanceof TransactWriteItemsCommand) {
-    return (command.input.TransactItems ?? []).flatMap(({ Put, Update, Delete, ConditionCheck }) => [
-      ...(Put ? [`${Put.TableName} dynamodb:PutItem`] : []),
-      ...(Update ? [`${Update.TableName} dynamodb:UpdateItem`] : []),
-      ...(Delete ? [`${Delete.TableName} dynamodb:DeleteItem`] : []),
-      ...(ConditionCheck ? [`${ConditionCheck.TableName} dynamodb:ConditionCheckItem`] : []),
-    ]);
-  }
-  throw new Error(`no permission is known for ${String(command)}`);
-}
-
 test('the plan applier may do on the tables what its store sends, no less and no more', async () => {
-  const asked = new Set<string>();
-  const client = {
-    send: async (command: unknown) => {
-      for (const permission of permissionsOf(command)) {
-        asked.add(permission);
-      }
-      return {};
-    },
-  } as unknown as DynamoDBClient;
-  const store = planStore(client, TABLES);
+  const { dynamo, asked } = permissionsAsked();
+  const store = planStore(dynamo, TABLES);
 
   const pool = { pool: 'prod' as PoolName, index: 1, shards: 1, settings: {} } as Pool;
   const [known, unknown] = ['n1', 'n2'] as NodeId[] as [NodeId, NodeId];
@@ -102,14 +70,9 @@ test('the plan applier may do on the tables what its store sends, no less and no
     ],
   });
 
-  const granted = planApplierStatements({
-    tableArn: (table) => TABLES[table as keyof typeof TABLES],
-    planQueueArn: 'plans',
-    quarantineQueueArn: 'quarantine',
-    eventBusArn: 'bus',
-    logGroupArn: 'logs',
-  })
-    .flatMap(({ actions, resources }) => actions.map((action) => `${resources[0]} ${action}`))
-    .filter((permission) => permission.includes('dynamodb:'));
-  expect([...asked].toSorted()).toEqual(granted.toSorted());
+  const granted = planApplierStatements(
+    { tableArn: (table) => TABLES[table as keyof typeof TABLES], queueArn: (queue) => queue },
+    'bus',
+  );
+  expect(asked()).toEqual(permissionsGranted(granted).filter((permission) => permission.includes('dynamodb:')));
 });

@@ -77,6 +77,91 @@ const REFUSED: readonly Case[] = [
     overrides: { applier: { timeoutSeconds: 29.5 } },
     says: ['APPLIER.timeoutSeconds is 29.5', 'whole number'],
   },
+  {
+    what: 'a visibility of the sweep queue below six times the time-out',
+    overrides: { sweeper: { visibilitySeconds: 359 } },
+    says: ['SWEEPER.visibilitySeconds is 359', 'SWEEPER.timeoutSeconds (60)', '360'],
+  },
+  {
+    what: "a sweeper's time-out raised without the visibility",
+    overrides: { sweeper: { timeoutSeconds: 61 } },
+    says: ['SWEEPER.visibilitySeconds is 360', 'SWEEPER.timeoutSeconds (61)', '366'],
+  },
+  {
+    what: 'records that may grow as old as the stream keeps them',
+    overrides: { reaper: { maxRecordAgeSeconds: DAY } },
+    says: ['REAPER.maxRecordAgeSeconds is 86400', 'from 60 to 82800'],
+  },
+  {
+    what: 'records that are tried for ever, which would hold up their shard',
+    overrides: { reaper: { maxRetries: -1 } },
+    says: ['REAPER.maxRetries is -1', 'from 0 to 10000'],
+  },
+  {
+    what: 'more batches of one shard at once than Lambda runs',
+    overrides: { reaper: { parallelizationFactor: 11 } },
+    says: ['REAPER.parallelizationFactor is 11', 'from 1 to 10'],
+  },
+  {
+    what: 'a larger batch of the stream than Lambda hands over',
+    overrides: { reaper: { batchSize: 10_001 } },
+    says: ['REAPER.batchSize is 10001', 'from 1 to 10000'],
+  },
+  {
+    what: 'a batching window longer than Lambda waits',
+    overrides: { reaper: { batchingWindowSeconds: 301 } },
+    says: ['REAPER.batchingWindowSeconds is 301', 'from 0 to 300'],
+  },
+  {
+    what: 'a failure queue that keeps longer than SQS offers',
+    overrides: { reaper: { failureRetentionSeconds: 15 * DAY } },
+    says: ['REAPER.failureRetentionSeconds is 1296000', 'to 1209600'],
+  },
+  {
+    what: 'less memory for the reaper than Lambda has',
+    overrides: { reaper: { memoryMiB: 64 } },
+    says: ['REAPER.memoryMiB is 64', 'from 128'],
+  },
+  {
+    what: 'a time-out of the reaper past what Lambda grants',
+    overrides: { reaper: { timeoutSeconds: 901 } },
+    says: ['REAPER.timeoutSeconds is 901', 'to 900'],
+  },
+  {
+    what: 'less memory for the sweeper than Lambda has',
+    overrides: { sweeper: { memoryMiB: 64 } },
+    says: ['SWEEPER.memoryMiB is 64', 'from 128'],
+  },
+  {
+    what: 'a page that is given up after fewer receives than AWS advises',
+    overrides: { sweeper: { maxReceives: 4 } },
+    says: ['SWEEPER.maxReceives is 4', 'from 5 to 1000'],
+  },
+  {
+    what: 'a reserve that leaves the reaper no time for a slot',
+    overrides: { reaper: { reserveMs: 60_000 } },
+    says: ['REAPER.reserveMs is 60000', 'no slot would ever be begun', 'lower the reserve'],
+  },
+  {
+    what: 'a reserve that leaves a page no time for a slot',
+    overrides: { sweeper: { reserveMs: 60_000 } },
+    says: ['SWEEPER.reserveMs is 60000', 'no slot would ever be begun'],
+  },
+  {
+    what: 'failing slots that are left alone only after their page is given up',
+    overrides: { sweeper: { tolerantFrom: 9 } },
+    says: ['SWEEPER.tolerantFrom is 9', 'after 8 receives', 'would end every sweep'],
+  },
+  {
+    what: 'an hour that no day has',
+    overrides: { sweeper: { dailyHour: 24 } },
+    says: ['SWEEPER.dailyHour is 24', 'from 0 to 23'],
+  },
+  {
+    what: 'a minute that no hour has',
+    overrides: { sweeper: { dailyMinute: 60 } },
+    says: ['SWEEPER.dailyMinute is 60', 'from 0 to 59'],
+  },
 ];
 
 describe('refused', () => {
@@ -110,6 +195,11 @@ describe('at the edge, still allowed', () => {
     { what: 'six times the time-out', overrides: { queues: { planVisibilitySeconds: 180 } } },
     { what: 'a reserve just below the time-out', overrides: { applier: { reserveMs: 29_999 } } },
     { what: 'a batch of one', overrides: { applier: { batchSize: 1 } } },
+    { what: 'six times the time-out of a page', overrides: { sweeper: { timeoutSeconds: 10, visibilitySeconds: 60 } } },
+    {
+      what: 'records that are given up an hour before the stream does',
+      overrides: { reaper: { maxRecordAgeSeconds: 82_800 } },
+    },
   ];
   test.each(ALLOWED)('$what', ({ overrides }) => {
     expect(settingProblems(settingsWith(overrides))).toEqual([]);

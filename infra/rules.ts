@@ -87,6 +87,8 @@ const RANGES: readonly { setting: string; of: (s: Settings) => number; min: numb
   { setting: 'SWEEPER.memoryMiB', of: (s) => s.sweeper.memoryMiB, min: 128, max: 10_240, unit: 'MiB' },
   { setting: 'SWEEPER.visibilitySeconds', of: (s) => s.sweeper.visibilitySeconds, min: 1, max: 43_200, unit: 's' },
   { setting: 'SWEEPER.maxReceives', of: (s) => s.sweeper.maxReceives, min: 5, max: 1_000, unit: 'receives' },
+  { setting: 'SWEEPER.dailyHour', of: (s) => s.sweeper.dailyHour, min: 0, max: 23, unit: 'hours' },
+  { setting: 'SWEEPER.dailyMinute', of: (s) => s.sweeper.dailyMinute, min: 0, max: 59, unit: 'minutes' },
   // AWS advises at least 5 with Lambda: a receive counts even when the invocation was only throttled.
   { setting: 'QUEUES.planMaxReceives', of: (s) => s.queues.planMaxReceives, min: 5, max: 1_000, unit: 'receives' },
 ];
@@ -131,6 +133,7 @@ const RULES: readonly ((settings: Settings) => string | undefined)[] = [
   sweepVisibilityCoversRetries,
   receivesEndBeforeRetention,
   deadLettersStayLonger,
+  toleranceComesBeforeGivingUp,
   reserveFitsTimeout,
 ];
 
@@ -199,12 +202,32 @@ function deadLettersStayLonger({ queues }: Settings): string | undefined {
   );
 }
 
-function reserveFitsTimeout({ applier }: Settings): string | undefined {
-  if (applier.reserveMs >= 0 && applier.reserveMs < applier.timeoutSeconds * 1000) {
+/** A page that goes before its failing slots are left alone ends its sweep: nothing sends the page after it. */
+function toleranceComesBeforeGivingUp({ sweeper }: Settings): string | undefined {
+  if (sweeper.tolerantFrom <= sweeper.maxReceives) {
     return undefined;
   }
   return (
-    `APPLIER.reserveMs is ${applier.reserveMs} ms, but APPLIER.timeoutSeconds leaves ${applier.timeoutSeconds * 1000} ms in all; ` +
-    'no plan would ever be begun: lower the reserve or raise the time-out'
+    `SWEEPER.tolerantFrom is ${sweeper.tolerantFrom}, but a page is given up after ${sweeper.maxReceives} receives ` +
+    '(SWEEPER.maxReceives); one slot that fails would end every sweep at its page: lower it, or raise the receives'
   );
+}
+
+/** What each function begins none of once its time comes to an end. */
+const BEGUN = [
+  { group: 'APPLIER', of: (s: Settings) => s.applier, what: 'plan' },
+  { group: 'REAPER', of: (s: Settings) => s.reaper, what: 'slot' },
+  { group: 'SWEEPER', of: (s: Settings) => s.sweeper, what: 'slot' },
+] as const;
+
+function reserveFitsTimeout(settings: Settings): string | undefined {
+  for (const { group, of, what } of BEGUN) {
+    const { reserveMs, timeoutSeconds } = of(settings);
+    if (reserveMs >= 0 && reserveMs < timeoutSeconds * 1000) continue;
+    return (
+      `${group}.reserveMs is ${reserveMs} ms, but ${group}.timeoutSeconds leaves ${timeoutSeconds * 1000} ms in all; ` +
+      `no ${what} would ever be begun: lower the reserve or raise the time-out`
+    );
+  }
+  return undefined;
 }

@@ -92,12 +92,9 @@ export class StateStack extends Stack {
       reason:
         'It is where unusable messages end, as a dead-letter queue is: people read it, nothing receives from it again and again.',
     });
+    // Where both the stream of the tasks and the sweep queue leave what is given up.
     const failures = this.addQueue('reaperFailures', prefix, {
       retentionPeriod: Duration.seconds(reaper.failureRetentionSeconds),
-    });
-    acknowledge(failures, {
-      id: 'AwsSolutions-SQS3',
-      reason: 'It is a dead-letter queue itself: of the stream of the tasks and of the sweep queue.',
     });
     const sweep = this.addQueue('sweep', prefix, {
       visibilityTimeout: Duration.seconds(sweeper.visibilitySeconds),

@@ -195,7 +195,11 @@ describe('at the edge, still allowed', () => {
     { what: 'six times the time-out', overrides: { queues: { planVisibilitySeconds: 180 } } },
     { what: 'a reserve just below the time-out', overrides: { applier: { reserveMs: 29_999 } } },
     { what: 'a batch of one', overrides: { applier: { batchSize: 1 } } },
-    { what: 'six times the time-out of a page', overrides: { sweeper: { timeoutSeconds: 10, visibilitySeconds: 60 } } },
+    {
+      what: 'six times the time-out of a page',
+      overrides: { sweeper: { timeoutSeconds: 20, visibilitySeconds: 120 } },
+    },
+    { what: 'failing slots that are left alone at the last receive', overrides: { sweeper: { tolerantFrom: 8 } } },
     {
       what: 'records that are given up an hour before the stream does',
       overrides: { reaper: { maxRecordAgeSeconds: 82_800 } },

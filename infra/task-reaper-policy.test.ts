@@ -1,6 +1,6 @@
 import { GetItemCommand, QueryCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from 'vitest';
-import type { ServiceId, TaskId } from '../lib/ids.ts';
+import type { PoolName, ServiceId, TaskId } from '../lib/ids.ts';
 import { accountItem, accountKey } from '../lib/store/account-item.ts';
 import { marshall } from '../lib/store/dynamo.ts';
 import { quarantine } from '../lib/store/queue.ts';
@@ -57,7 +57,7 @@ function clients(tasks: readonly Task[], of: Service): Permissions {
     if (command instanceof ScanCommand) return { Items: items, LastEvaluatedKey: marshall({ slotKey: 'web#1' }) };
     if (command instanceof GetItemCommand) {
       if (command.input.TableName === 'Pools') return { Item: marshall(poolItem(poolOf('prod'))) };
-      const key = accountKey(account.pool, 2, account.nodeId);
+      const key = accountKey('prod' as PoolName, 2, account.nodeId);
       return command.input.TableName === 'Nodes' ? { Item: marshall(accountItem(key, account)) } : {};
     }
     const statements = (command as { input: { Statements?: unknown[] } }).input.Statements;
@@ -70,7 +70,7 @@ const context = ({ dynamo }: Permissions): ReapContext => ({
   store: slotStore(dynamo, TABLES, new Map()),
   clock: () => NOW,
   deadline: (NOW + 1) as EpochMs,
-  sleep: async () => {},
+  sleep: () => Promise.resolve(),
   random: () => 0,
 });
 

@@ -163,6 +163,15 @@ describe('1, no overcommit, at one moment', () => {
 });
 
 describe('1, no overcommit, at any time', () => {
+  test('a pool that begins to commit when another is done takes none of its ends for earlier than they were', () => {
+    ends.push({ taskId: 't5', sentAt: 13, outcome: 'applied' });
+    plans.push(plan(14, 15, answer('e', 5, 1), [placement('t9', 'n2', 1)]), {
+      ...plan(20, 21, answer('late', 1, 0), []),
+      pool: 'other',
+    });
+    expect(ever()).toEqual({ checked: 8, violations: [] });
+  });
+
   test('a plan that was committed before the room was there', () => {
     ends = [];
     expect(said(ever())).toEqual([

@@ -1,11 +1,18 @@
 import type { Finding, History, PlannedPlacement, PlanRecord, Tick, Violation } from './history.ts';
+import { groupBy, joined } from './history.ts';
 
 /**
  * Invariant 1 over the history: plans that were committed are taken in the order of their index, and before each all the
  * tasks are ended whose end was reported by the time its commit was over. If a node then has more on it than its
  * capacity, no order of the events that this process can have seen explains it. `checked` counts placements and ends.
+ * Each pool counts its commits for itself, so each is looked at for itself.
  */
 export function checkNoOvercommitEver(history: History): Finding {
+  const pools = groupBy(history.plans, ({ pool }) => pool);
+  return joined([...pools.values()].map((plans) => checkPool({ ...history, plans })));
+}
+
+function checkPool(history: History): Finding {
   const violations: Violation[] = [];
   const rooms = new Map(history.nodes.map((node) => [node.nodeId, new Room(node.capacity, node.devices)]));
   const ends = [...history.ends].sort((a, b) => a.sentAt - b.sentAt);

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 /** The command as a user starts it. */
 
 /** For a whole run on a machine that is busy with other things as well. No test passes or fails by its duration. */
-const PATIENCE = { timeout: 240_000 };
+const PATIENCE = { timeout: 480_000 };
 
 let folder: string;
 beforeEach(async () => {
@@ -95,6 +95,42 @@ test(
   },
 );
 
+test(
+  'a bad node is refused until it is made ineligible; without the tracker it is refused on and on',
+  PATIENCE,
+  async () => {
+    const files = await trace('n1,8000,8000,0,\n', 'cpu,1000,100,0,0,,LS,Running,0,100,0\n');
+    const [json, report] = [join(folder, 'summary.json'), join(folder, 'report.html')];
+    const { status, stdout, stderr } = await start(...files, '--bad-nodes', '1', '--json', json, '--report', report)
+      .ended;
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    const { tasks, badNodes, invariants, refusals } = JSON.parse(await readFile(json, 'utf8'));
+    const [bad] = badNodes.nodes;
+    expect(tasks).toMatchObject({ placed: 5, ended: { complete: 5 } });
+    expect(bad).toMatchObject({
+      nodeId: 'bad-node-1',
+      refusals: 40,
+      evaluations: { refused: 4, placedAfterMark: 4 },
+      eligibility: 'ineligible',
+      event: 'made ineligible: refused 40 times in 120 seconds',
+    });
+    expect(bad.marked.planId).toMatch(/^demo-worker-\d-\d+$/);
+    expect(refusals['max-tasks']).toBe(40);
+    expect(badNodes.withoutTracker).toEqual({
+      evaluations: 4,
+      plans: 80,
+      refusals: 80,
+      placed: 0,
+      eligibility: 'eligible',
+    });
+    expect(invariants.every((it: { broken: number; checked: number }) => it.broken === 0 && it.checked > 0)).toBe(true);
+    expect(stdout).toContain('1 of them bad: here 40 refusals in 120 s make a node ineligible, usually 100 in 300 s');
+    expect(stdout).toMatch(/ {2}bad-node-1 +40 {2}refusals, then ineligible, /);
+    expect(await readFile(report, 'utf8')).toContain('Refusals of each bad node');
+    expect(await leftBehind()).toEqual([]);
+  },
+);
+
 test('Ctrl-C ends it: the engine is stopped, nothing is left, the exit status says so', PATIENCE, async () => {
   const { child, ended, stdout } = start();
   await expect.poll(stdout, { timeout: 500_000 }).toContain('replaying 1,993 tasks');
@@ -115,6 +151,11 @@ describe('bad input ends it before anything starts: exit status 2, no stack trac
       /none\.csv: there is no such file\n/,
     ],
     ['one file alone', () => ['--nodes', join(folder, 'none.csv')], /^--nodes needs --tasks too/],
+    [
+      'more bad nodes than a pool takes out at once',
+      () => ['--bad-nodes', '11'],
+      /A whole number from 0 to 10 is expected/,
+    ],
     ['an unknown option', () => ['--fast'], /^unknown option '--fast'/],
     ['a file that cannot be written', () => ['--json', folder], /: a file is expected, this is a directory\n$/],
   ])('%s', async (_, argv, message) => {

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { checkOutputs, type DemoOptions, parseOptions } from './options.ts';
 import { progressDisplay } from './report/progress.ts';
 import { StoppedError, stopSignal } from './stop-signal.ts';
+import { badNodesFor, withBadNodes } from './workload/bad-nodes.ts';
 import { generateWorkload } from './workload/generate.ts';
 import { readOpenb } from './workload/openb.ts';
 import { BadInputError } from './workload/problems.ts';
@@ -17,13 +18,15 @@ const clock = () => performance.now();
 async function demo(options: DemoOptions): Promise<number> {
   await checkOutputs(options);
   const { files, seed, workers, quiet } = options;
-  const workload = files === undefined ? generateWorkload(seed) : await readOpenb(files.nodes, files.tasks);
+  const plain = files === undefined ? generateWorkload(seed) : await readOpenb(files.nodes, files.tasks);
+  const badNodes = badNodesFor(plain, options.badNodes);
+  const workload = withBadNodes(plain, badNodes);
   const signal = stopSignal();
   const display = progressDisplay({ output: process.stdout, quiet, clock });
   try {
     // The engine takes a second to load: who mistyped a file name does not wait for it.
     const [{ runDemo }, { summaryOf }] = await Promise.all([import('./run/demo.ts'), import('./report/summary.ts')]);
-    const facts = await runDemo({ workload, workers, seed, display, clock, signal });
+    const facts = await runDemo({ workload, badNodes, workers, seed, display, clock, signal });
     const summary = summaryOf(facts);
     const { summaryTable } = await import('./report/summary-table.ts');
     process.stdout.write(`\n${summaryTable(summary)}\n`);

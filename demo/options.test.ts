@@ -10,6 +10,7 @@ test('what is asked for, and what is there without asking', () => {
     files: undefined,
     workers: 4,
     seed: 1,
+    badNodes: 0,
     json: undefined,
     report: undefined,
     quiet: false,
@@ -23,6 +24,8 @@ test('what is asked for, and what is there without asking', () => {
     '8',
     '--seed',
     '0',
+    '--bad-nodes',
+    '3',
     '--json',
     'j',
     '--report',
@@ -33,6 +36,7 @@ test('what is asked for, and what is there without asking', () => {
     files: { nodes: 'n', tasks: 't' },
     workers: 8,
     seed: 0,
+    badNodes: 3,
     json: 'j',
     report: 'r',
     quiet: true,
@@ -42,7 +46,9 @@ test('what is asked for, and what is there without asking', () => {
 test('--help is printed and asks for nothing', () => {
   const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   expect(parseOptions(['--help'])).toBeUndefined();
-  expect(String(write.mock.calls[0]?.[0])).toContain('--nodes <file>');
+  const help = String(write.mock.calls[0]?.[0]);
+  expect(help).toContain('--nodes <file>');
+  expect(help).toMatch(/--bad-nodes <number> +nodes to add that workers choose/);
 });
 
 test.each([
@@ -53,6 +59,9 @@ test.each([
   [['--workers', '65'], 'A whole number from 1 to 64 is expected.'],
   [['--seed', '-1'], 'A whole number from 0 to 2147483647 is expected.'],
   [['--seed', 'x'], 'A whole number from 0 to 2147483647 is expected.'],
+  [['--bad-nodes', '11'], 'A whole number from 0 to 10 is expected.'],
+  [['--bad-nodes', '-1'], 'A whole number from 0 to 10 is expected.'],
+  [['--bad-nodes'], "option '--bad-nodes <number>' argument missing"],
   [['--nodes'], "option '--nodes <file>' argument missing"],
   [['--nodez', 'n'], "unknown option '--nodez'"],
   [['more'], 'too many arguments'],

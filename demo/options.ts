@@ -1,6 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { TRACKER_DEFAULTS } from '../lib/settings.ts';
 import { BadInputError } from './workload/problems.ts';
 
 export interface DemoOptions {
@@ -8,6 +9,8 @@ export interface DemoOptions {
   readonly files: { readonly nodes: string; readonly tasks: string } | undefined;
   readonly workers: number;
   readonly seed: number;
+  /** Nodes to be added that look good to the workers and refuse whatever is placed on them. */
+  readonly badNodes: number;
   readonly json: string | undefined;
   readonly report: string | undefined;
   readonly quiet: boolean;
@@ -15,6 +18,8 @@ export interface DemoOptions {
 
 const MAX_WORKERS = 64;
 const MAX_SEED = 2_147_483_647;
+/** So many nodes a pool makes ineligible at once; one more would be refused until a mark is free, minutes later. */
+const MAX_BAD_NODES = TRACKER_DEFAULTS.markBurst;
 
 /**
  * What the command line asks for; undefined if it asked for help, which was printed then.
@@ -31,14 +36,14 @@ export function parseOptions(argv: readonly string[]): DemoOptions | undefined {
       throw new BadInputError(error.message.replace(/^error: /, ''), { cause: error });
     throw error;
   }
-  const { nodes, tasks, workers, seed, json, report, quiet } = command.opts<CommandLine>();
+  const { nodes, tasks, workers, seed, badNodes, json, report, quiet } = command.opts<CommandLine>();
   if ((nodes === undefined) !== (tasks === undefined)) {
     const [given, missing] = nodes === undefined ? ['--tasks', '--nodes'] : ['--nodes', '--tasks'];
     throw new BadInputError(`${given} needs ${missing} too: the nodes and the tasks of a trace belong together`);
   }
   const files = nodes === undefined || tasks === undefined ? undefined : { nodes, tasks };
   if (json !== undefined && json === report) throw new BadInputError('--json and --report need two files, this is one');
-  return { files, workers, seed, json, report, quiet };
+  return { files, workers, seed, badNodes, json, report, quiet };
 }
 
 /** @throws BadInputError if one of the files to be written cannot be: now, not after minutes of work. */
@@ -57,6 +62,7 @@ interface CommandLine {
   readonly tasks?: string;
   readonly workers: number;
   readonly seed: number;
+  readonly badNodes: number;
   readonly json?: string;
   readonly report?: string;
   readonly quiet: boolean;
@@ -74,10 +80,19 @@ function demoCommand(): Command {
     )
     .option('--workers <number>', `scheduler workers, 1 to ${MAX_WORKERS}`, wholeNumber(1, MAX_WORKERS), 4)
     .option('--seed <number>', 'seed of what is made up and of what the workers choose', wholeNumber(0, MAX_SEED), 1)
+    .option(
+      '--bad-nodes <number>',
+      `nodes to add that workers choose and that refuse each time, 0 to ${MAX_BAD_NODES}: shows how they are found and taken out`,
+      wholeNumber(0, MAX_BAD_NODES),
+      0,
+    )
     .option('--json <file>', 'write the summary to this file')
     .option('--report <file>', 'write a page with charts to this file (HTML)')
     .option('--quiet', 'print the summary alone', false)
-    .addHelpText('after', '\nExit status: 0 all is well, 1 an invariant or a bound is broken, 2 the input is wrong.')
+    .addHelpText(
+      'after',
+      '\nExit status: 0 all is well, 1 an invariant or a bound is broken or a bad node was not taken out, 2 the input is wrong.',
+    )
     .exitOverride()
     .configureOutput({ outputError: () => undefined, writeErr: () => undefined });
 }

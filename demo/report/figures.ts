@@ -1,10 +1,11 @@
 import { figure, percent, simulatedTime, whole } from '../numbers.ts';
 import type { Allocation, PlanOutcome, Replay } from '../run/replay.ts';
 import { WHOLE_GPU, type Workload } from '../workload/workload.ts';
+import { amountAxis, largest, ticksOf } from './charts/axes.ts';
 import { barChart } from './charts/bar-chart.ts';
 import type { Axis } from './charts/chart.ts';
 import { lineChart } from './charts/line-chart.ts';
-import { type Interval, multiples, roundStep, roundUp, timeStep } from './charts/scale.ts';
+import { type Interval, timeStep } from './charts/scale.ts';
 
 /** The four charts of the report, each made of what the replay has recorded. */
 
@@ -165,34 +166,12 @@ function ratesChart({ id, title, unit, elapsedMs, plans, series, count }: RatesC
   });
 }
 
-interface Amounts {
-  readonly label: string;
-  /** The most that is drawn. */
-  readonly most: number;
-  readonly text: (value: number) => string;
-  /** The axis does not go further, if what is drawn does not. */
-  readonly limit?: number;
-  /** Steps between two ticks are no smaller. */
-  readonly least?: number;
-}
-
-/** From zero to a round number that is not below the most. */
-function amountAxis({ label, most, text, limit = Number.POSITIVE_INFINITY, least = 0 }: Amounts): Axis {
-  const step = Math.max(roundStep(most, 5), least);
-  const domain: Interval = [0, Math.max(most, Math.min(limit, roundUp(most, step)))];
-  return { label, domain, ticks: ticksOf(domain, step, text) };
-}
-
 function simulatedAxis(allocations: readonly Allocation[], note: string): Axis {
   const domain: Interval = [allocations[0]?.at ?? 0, allocations.at(-1)?.at ?? 0];
   const step = timeStep(domain[1] - domain[0], 9);
   const text = step < DAY ? simulatedTime : (at: number) => `${figure(at / DAY)}`;
   const label = `${step < DAY ? 'simulated time' : 'simulated time, days'} since the start of the trace${note}`;
   return { label, domain, ticks: ticksOf(domain, step, text) };
-}
-
-function ticksOf(domain: Interval, step: number, text: (value: number) => string) {
-  return multiples(domain, step).map((at) => ({ at, text: text(at) }));
 }
 
 /** A lead-in with so small a part of the tasks, and so large a part of the time, is left out. */
@@ -214,8 +193,4 @@ function busyPart(allocations: readonly Allocation[]): {
     shown: allocations.slice(start),
     note: `; the ${figure(quiet / DAY)} days before, with ${tasks} tasks in them, are left out`,
   };
-}
-
-function largest(values: readonly number[]): number {
-  return values.reduce((most, value) => Math.max(most, value), 0);
 }

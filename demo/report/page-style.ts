@@ -56,6 +56,9 @@ th:last-child, td:last-child { padding-right: 0; }
 .chart .grid { stroke: var(--line); }
 .chart .base, .chart .mark { stroke: var(--axis); }
 .chart .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+.chart .line.again { stroke-dasharray: 7 4; }
+.swatch.again { opacity: .55; }
+.chart .level { stroke: var(--bad); stroke-dasharray: 3 4; }
 .chart .area { opacity: .16; }
 .chart .hover { fill: transparent; }
 .chart .hover:hover { fill: var(--ink); fill-opacity: .07; }
@@ -68,7 +71,7 @@ function tones(names: readonly string[]): string {
   return names
     .map(
       (name) =>
-        `.chart .line.${name} { stroke: var(--${name}); } .chart .area.${name}, .chart .bar.${name} { fill: var(--${name}); } .swatch.${name} { background: var(--${name}); }`,
+        `.chart .line.${name} { stroke: var(--${name}); } .chart .area.${name}, .chart .bar.${name}, .chart .dot.${name} { fill: var(--${name}); } .swatch.${name} { background: var(--${name}); }`,
     )
     .join('\n');
 }

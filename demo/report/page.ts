@@ -1,8 +1,10 @@
 import { duration, figure, whole } from '../numbers.ts';
 import type { Replay } from '../run/replay.ts';
 import type { Workload } from '../workload/workload.ts';
+import { badNodesPart } from './bad-nodes-part.ts';
 import { escaped } from './charts/svg.ts';
 import { allocationChart, plansChart, refusalsChart, runningChart, waitingChart } from './figures.ts';
+import { type Cell, section, table } from './page-parts.ts';
 import { PAGE_STYLE } from './page-style.ts';
 import type { Summary } from './summary.ts';
 
@@ -28,7 +30,8 @@ ${tiles(summary)}
 ${section('Allocation', 'How much of the cluster the running tasks hold, over simulated time.', allocationChart(replay, workload))}
 ${section('Tasks', 'Tasks that run, and tasks that wait because there is no room for them at present.', runningChart(replay), waitingPart(summary, replay))}
 ${section('Plans', 'Plans of all workers by what became of them, over the time that the replay took.', plansChart(replay))}
-${section('Refusals', 'Nodes that refused their part of a plan, since another worker was first: the worker looks again, and plans again.', refusalsChart(replay))}
+${section('Refusals', refusalsText(summary), refusalsChart(replay))}
+${summary.badNodes === undefined ? '' : badNodesPart(summary.badNodes, summary.replay.seconds)}
 <div class="columns">
 ${neverTable(summary)}
 ${refusalsTable(summary)}
@@ -76,28 +79,14 @@ function tiles(summary: Summary): string {
   return `<ul class="tiles">${entries.map(tile).join('')}</ul>`;
 }
 
-function section(title: string, text: string, ...drawings: readonly string[]): string {
-  const figures = drawings.map((drawing) => `<figure>${drawing}</figure>`).join('');
-  return `<section><h2>${escaped(title)}</h2><p>${escaped(text)}</p>${figures}</section>`;
+function refusalsText({ badNodes }: Summary): string {
+  const why =
+    badNodes === undefined ? 'since another worker was first' : 'since another worker was first, or since they are bad';
+  return `Nodes that refused their part of a plan, ${why}: the worker looks again, and plans again.`;
 }
 
 function waitingPart({ tasks }: Summary, replay: Replay): string {
   return tasks.waited === 0 ? '<p>No task had to wait for room.</p>' : waitingChart(replay);
-}
-
-type Cell = string | number;
-
-/** A table whose numbers stand at the right; nothing if it has no rows. */
-function table(title: string, heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  if (rows.length === 0) return '';
-  const numeric = (column: number) => rows.every((row) => typeof row[column] === 'number');
-  const name = (column: number) => heads[column] === 'Such as';
-  const kind = (column: number) => (numeric(column) ? ' class="number"' : name(column) ? ' class="name"' : '');
-  const head = heads.map((name, column) => `<th scope="col"${kind(column)}>${escaped(name)}</th>`).join('');
-  const cell = (value: Cell, column: number) =>
-    `<td${kind(column)}>${escaped(typeof value === 'number' ? figure(value) : value)}</td>`;
-  const body = rows.map((row) => `<tr>${row.map(cell).join('')}</tr>`).join('');
-  return `<section><h2>${escaped(title)}</h2><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></section>`;
 }
 
 function neverTable({ tasks }: Summary): string {

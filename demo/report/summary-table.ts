@@ -1,14 +1,15 @@
 import Table from 'cli-table3';
 import { duration, figure, whole } from '../numbers.ts';
+import { badNodesLines } from './bad-nodes-lines.ts';
 import type { Summary } from './summary.ts';
-
-type Line = readonly [name: string, value: string, note?: string];
+import type { Line } from './table-line.ts';
 
 /** The summary for a terminal or a log: a table of three columns, and below it what is broken. */
 export function summaryTable(summary: Summary): string {
   const sections = [
     ['Tasks', taskLines(summary)],
     ['Plans', planLines(summary)],
+    ...(summary.badNodes === undefined ? [] : ([['Bad nodes', badNodesLines(summary.badNodes)]] as const)),
     ['DynamoDB, the applier', costLines(summary)],
     ['Without contention', uncontendedLines(summary)],
     ['Invariants', invariantLines(summary)],

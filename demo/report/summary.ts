@@ -2,10 +2,12 @@ import { PLAN_STATUSES, type PlanStatus } from '../../lib/plans/result.ts';
 import { type OperationUsage, totalUsage, type Usage } from '../../local/dynamodb/usage.ts';
 import { INVARIANTS, type InvariantNumber, type Violation } from '../invariants/history.ts';
 import type { Findings } from '../run/audit.ts';
+import type { BadNodesRun } from '../run/bad-nodes.ts';
 import type { Replay } from '../run/replay.ts';
 import { BOUNDS_UNCONTENDED, readsOf, type Uncontended } from '../run/uncontended.ts';
 import type { Unplaceable } from '../workload/unplaceable.ts';
 import type { Workload } from '../workload/workload.ts';
+import { type BadNodesSummary, badNodesSummary } from './bad-nodes-summary.ts';
 
 /** Broken invariants that are listed; of others only the number is told. */
 const LISTED_VIOLATIONS = 50;
@@ -53,6 +55,8 @@ export interface Summary {
     readonly byOperation: Usage;
   };
   readonly uncontended: Uncontended & { readonly bounds: typeof BOUNDS_UNCONTENDED };
+  /** There with `--bad-nodes` alone. */
+  readonly badNodes?: BadNodesSummary;
   readonly invariants: readonly {
     readonly number: InvariantNumber;
     readonly name: string;
@@ -61,7 +65,7 @@ export interface Summary {
     readonly broken: number;
     readonly violations: readonly Omit<Violation, 'invariant'>[];
   }[];
-  /** 0: all is well. 1: an invariant or a bound is broken. */
+  /** 0: all is well. 1: an invariant or a bound is broken, or a bad node was not made ineligible. */
   readonly exitStatus: 0 | 1;
 }
 
@@ -74,6 +78,8 @@ export interface RunFacts {
   /** What the plan applier used during the replay. */
   readonly usage: Usage;
   readonly uncontended: Uncontended;
+  /** undefined: there were none. */
+  readonly badNodes?: BadNodesRun | undefined;
   readonly findings: Findings;
 }
 
@@ -82,7 +88,8 @@ export function summaryOf(facts: RunFacts): Summary {
   const invariants = invariantsOf(findings);
   const seconds = replay.elapsedMs / 1000;
   const plans = plansOf(replay);
-  const broken = invariants.some((invariant) => invariant.broken > 0);
+  const badNodes = facts.badNodes === undefined ? undefined : badNodesSummary(facts.badNodes);
+  const broken = invariants.some((invariant) => invariant.broken > 0) || badNodes?.asExpected === false;
   return {
     apiVersion: 'berth/v1',
     kind: 'DemoSummary',
@@ -103,6 +110,7 @@ export function summaryOf(facts: RunFacts): Summary {
     },
     dynamodb: costsOf(usage, replay.plans.length, replay.placed),
     uncontended: { ...uncontended, bounds: BOUNDS_UNCONTENDED },
+    ...(badNodes === undefined ? {} : { badNodes }),
     invariants,
     exitStatus: broken || !uncontended.withinBounds ? 1 : 0,
   };

@@ -3,7 +3,7 @@ import type { Berth } from '../../lib/client/index.ts';
 /** What the demo asks of Berth. */
 export type Cluster = Pick<
   Berth,
-  'registerPool' | 'registerNodes' | 'snapshot' | 'push' | 'submit' | 'result' | 'reportTask' | 'tasks'
+  'registerPool' | 'registerNodes' | 'node' | 'snapshot' | 'push' | 'submit' | 'result' | 'reportTask' | 'tasks'
 >;
 
 /** Does `work` for each of `items`, in their order, at most `lanes` of them at once. Ends with the first error. */

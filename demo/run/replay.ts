@@ -55,6 +55,8 @@ export interface ReplayOptions {
   readonly clock: () => number;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
+  /** Told of every result; what it throws ends the replay. */
+  readonly onResult?: (result: PlanResult) => void;
   /** Called once, when half of the tasks were placed, nothing is under way and the clock stands. */
   readonly atHalf?: () => Promise<void>;
 }
@@ -174,6 +176,7 @@ class Run {
       this.#allocate(task, 1);
     }
     this.#tell();
+    this.#options.onResult?.(result);
   }
 
   /** What the agents do in a step: they report what was started in the step before as running, and what ends as ended. */

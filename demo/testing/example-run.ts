@@ -1,5 +1,6 @@
 import type { PlanResult } from '../../lib/client/index.ts';
 import { type RunFacts, type Summary, summaryOf } from '../report/summary.ts';
+import { type BadNodeFacts, type BadNodesRun, DEMO_TRACKER } from '../run/bad-nodes.ts';
 import type { Replay } from '../run/replay.ts';
 import { generateWorkload } from '../workload/generate.ts';
 import { findUnplaceable } from '../workload/unplaceable.ts';
@@ -65,4 +66,40 @@ export function exampleReplay(): Replay {
     return { afterMs: plan * 133, result: { planId: `plan-${plan}`, status, rejectedNodes } as unknown as PlanResult };
   });
   return { allocations, plans, placed: 300, ended: { complete: 240, failed: 60 }, waited: 17, elapsedMs: 20_000 };
+}
+
+/** What two bad nodes came to: refused every 100 ms from the second and from the ninth second on, until they were marked. */
+export function exampleBadNodes(): BadNodesRun {
+  return {
+    pool: 'demo',
+    tracker: DEMO_TRACKER,
+    nodes: [
+      exampleBadNode('bad-node-1', 2_000, { planId: 'demo-worker-1-20', index: 20 }, 1),
+      exampleBadNode('bad-node-2', 9_000, { planId: 'demo-worker-0-33', index: 70 }, 0),
+    ],
+    othersMarked: [],
+    untracked: { evaluations: 4, plans: 80, refusals: 80, placed: 0, eligibility: 'eligible' },
+  };
+}
+
+function exampleBadNode(
+  nodeId: string,
+  fromMs: number,
+  plan: { readonly planId: string; readonly index: number },
+  refusedLater: number,
+): BadNodeFacts {
+  const refusedAfterMs = Array.from({ length: DEMO_TRACKER.threshold }, (_, refusal) => fromMs + refusal * 100);
+  return {
+    nodeId,
+    refusedAfterMs,
+    refusedLater,
+    mark: { ...plan, afterMs: refusedAfterMs.at(-1) ?? 0 },
+    evaluations: [
+      { taskId: `${nodeId}-task-1`, refusals: 40, placedAfterMark: true },
+      { taskId: `${nodeId}-task-2`, refusals: 12, placedAfterMark: true },
+      { taskId: 'task-0007', refusals: 1, placedAfterMark: false },
+    ],
+    eligibility: 'ineligible',
+    event: 'made ineligible: refused 40 times in 120 seconds',
+  };
 }

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { PlanResult, PoolSnapshot, Task } from '../../lib/client/index.ts';
+import type { Eligibility, PlanResult, PoolSnapshot, Task } from '../../lib/client/index.ts';
 import type { NodeSpec } from '../../lib/nodes/node.ts';
 import { nodeSpecSchema } from '../../lib/nodes/node.ts';
 import { type Plan, planSchema } from '../../lib/plans/plan.ts';
@@ -8,6 +8,9 @@ import type { Cluster } from '../run/cluster.ts';
 
 interface FakeNode {
   readonly spec: NodeSpec;
+  eligibility: Eligibility;
+  readonly events: { readonly message: string }[];
+  refusals: number;
   readonly free: Record<string, number>;
   readonly claims: Map<string, string>;
 }
@@ -24,6 +27,8 @@ interface FakeTask {
 export interface FakeFaults {
   /** Changes a result before it is stored. */
   result?: (result: PlanResult) => PlanResult;
+  /** Counts no refusals, whatever the pool sets. */
+  tracksNothing?: boolean;
   /** Gives nothing back when a task ends. */
   keepsResources?: (taskId: string) => boolean;
 }
@@ -41,12 +46,15 @@ export class FakeCluster {
   readonly reports: { taskId: string; state: TaskState }[] = [];
   readonly #nodes = new Map<string, FakeNode>();
   readonly #indexes = new Map<string, number>();
+  /** Refusals that make a node ineligible, by pool; of a pool that is not here none do. */
+  readonly #thresholds = new Map<string, number>();
 
   /** The fake as an object of plain functions, which can be spread like the real one. */
   asCluster(): Cluster {
     return {
       registerPool: (spec) => this.registerPool(spec),
       registerNodes: (specs, onProgress) => this.registerNodes(specs, onProgress),
+      node: (pool, node) => this.node(pool, node),
       snapshot: (pool) => this.snapshot(pool),
       push: (plan) => this.push(plan),
       submit: (plan, options) => this.submit(plan, options),
@@ -56,8 +64,10 @@ export class FakeCluster {
     };
   }
 
-  async registerPool({ pool }: { pool: string }): ReturnType<Cluster['registerPool']> {
+  async registerPool({ pool, settings }: Parameters<Cluster['registerPool']>[0]): ReturnType<Cluster['registerPool']> {
     this.#indexes.set(pool, 0);
+    const { enabled = true, threshold } = settings?.tracker ?? {};
+    if (enabled && threshold !== undefined) this.#thresholds.set(pool, threshold);
     return { pool, index: 0, shards: 8, settings: { stopRelease: 'plan' } } as Awaited<
       ReturnType<Cluster['registerPool']>
     >;
@@ -67,7 +77,8 @@ export class FakeCluster {
     for (const input of inputs) {
       const spec = nodeSpecSchema.parse(input);
       const claims = new Map(spec.devices.map(({ id }) => [`device/${id}`, '!free']));
-      this.#nodes.set(spec.nodeId, { spec, free: { ...spec.capacity, 'max-tasks': 1_000 }, claims });
+      const free = { ...spec.capacity, 'max-tasks': spec.maxTasks ?? 1_000 };
+      this.#nodes.set(spec.nodeId, { spec, eligibility: 'eligible', events: [], refusals: 0, free, claims });
     }
     onProgress?.(inputs.length, inputs.length);
   }
@@ -76,10 +87,10 @@ export class FakeCluster {
     const index = this.#indexes.get(pool) ?? 0;
     const nodes = [...this.#nodes.values()]
       .filter(({ spec }) => spec.pool === pool)
-      .map(({ spec, free, claims }) => ({
+      .map(({ spec, eligibility, free, claims }) => ({
         nodeId: spec.nodeId,
-        schedulable: true,
-        capacity: { ...spec.capacity, 'max-tasks': 1_000 },
+        schedulable: eligibility === 'eligible',
+        capacity: { ...spec.capacity, 'max-tasks': spec.maxTasks ?? 1_000 },
         free: { ...free },
         claims: new Map(claims),
         withdrawn: new Set(),
@@ -87,6 +98,12 @@ export class FakeCluster {
       }));
     await turn();
     return { pool, index, nodes } as unknown as PoolSnapshot;
+  }
+
+  async node(_pool: string, nodeId: string): ReturnType<Cluster['node']> {
+    const { eligibility, events } = this.#nodes.get(nodeId) as FakeNode;
+    await turn();
+    return { account: { eligibility }, events: [...events] } as unknown as Awaited<ReturnType<Cluster['node']>>;
   }
 
   async push(input: Parameters<Cluster['push']>[0]): Promise<void> {
@@ -130,6 +147,7 @@ export class FakeCluster {
     this.#indexes.set(plan.pool, index);
     this.decided.push(plan);
     const rejectedNodes: { nodeId: string; code: string; message: string }[] = [];
+    const ineligibleNodes: string[] = [];
     let placed = 0;
     for (const nodeId of new Set(plan.placements.map((placement) => placement.nodeId))) {
       const placements = plan.placements.filter((placement) => placement.nodeId === nodeId);
@@ -139,6 +157,7 @@ export class FakeCluster {
         placed += placements.length;
       } else {
         rejectedNodes.push({ nodeId, code, message: `${code} is short` });
+        if (code !== 'node-ineligible' && this.#marks(plan.pool, nodeId)) ineligibleNodes.push(nodeId);
       }
     }
     const status = rejectedNodes.length === 0 ? 'applied' : placed === 0 ? 'rejected' : 'partial';
@@ -150,6 +169,7 @@ export class FakeCluster {
       refreshIndex: rejectedNodes.length === 0 ? 0 : index,
       committed: { placements: placed, stops: 0, preemptions: 0 },
       rejectedNodes,
+      ineligibleNodes,
       problems: [],
     } as unknown as PlanResult;
     this.results.set(plan.planId, this.faults.result?.(result) ?? result);
@@ -158,6 +178,7 @@ export class FakeCluster {
   #refusal(nodeId: string, placements: Plan['placements']): string | undefined {
     const node = this.#nodes.get(nodeId);
     if (node === undefined) return 'node-not-found';
+    if (node.eligibility === 'ineligible') return 'node-ineligible';
     const used: Record<string, number> = {};
     const devices = placements.flatMap((placement) => placement.devices);
     for (const { resources } of placements) {
@@ -165,10 +186,22 @@ export class FakeCluster {
     }
     const short = Object.entries(used).find(([name, amount]) => amount > (node.free[name] ?? 0));
     if (short !== undefined) return short[0];
+    if (placements.length > (node.free['max-tasks'] ?? 0)) return 'max-tasks';
     const held = devices.some(
       (device, at) => node.claims.get(`device/${device}`) !== '!free' || devices.indexOf(device) !== at,
     );
     return held ? 'device-oversubscribed' : undefined;
+  }
+
+  /** Counts a refusal of a node; whether that makes it ineligible. */
+  #marks(pool: string, nodeId: string): boolean {
+    const node = this.#nodes.get(nodeId);
+    if (node === undefined || this.faults.tracksNothing) return false;
+    node.refusals += 1;
+    if (node.refusals < (this.#thresholds.get(pool) ?? Number.POSITIVE_INFINITY)) return false;
+    node.eligibility = 'ineligible';
+    node.events.push({ message: `made ineligible: refused ${node.refusals} times` });
+    return true;
   }
 
   #commit({ pool, planId }: Plan, placement: Plan['placements'][number]): void {

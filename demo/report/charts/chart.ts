@@ -74,7 +74,7 @@ export function chart(frame: ChartFrame, draw: (plot: Plot) => readonly string[]
 }
 
 /** Text at a place, anchored at its start unless `anchor` says `middle` or `end`. */
-function label(x: number, y: number, text: string, attributes: Attributes = {}): string {
+export function label(x: number, y: number, text: string, attributes: Attributes = {}): string {
   return element('text', { x, y, ...attributes }, escaped(text));
 }
 

@@ -98,6 +98,30 @@ describe('lines', () => {
     expect(drawn).toContain('<title>place 1</title>');
   });
 
+  test('end where their values do, have levels from edge to edge, and dots whose words stay inside', () => {
+    const marked = lineChart({
+      ...NAMES,
+      ...AXES,
+      series: [{ name: 'short', tone: 'cpu', values: [0, 4] }],
+      at: [0, 5, 10],
+      levels: [{ value: 2, text: 'threshold <2>' }],
+      marks: [
+        { at: 5, value: 4, tone: 'cpu', text: 'n1' },
+        { at: 9, value: 2, tone: 'gpu', text: 'n<2>' },
+      ],
+      tell: () => '',
+    });
+    expect(marked).toContain('<path class="line cpu" d="M64 244H504V28"/>');
+    expect(marked).toContain('<line class="level" x1="64" x2="944" y1="136" y2="136"/>');
+    expect(marked).toContain('<text x="70" y="130">threshold &lt;2&gt;</text>');
+    expect(marked).toContain(
+      '<circle class="dot cpu" cx="504" cy="28" r="4.5"/><text x="511" y="45" text-anchor="start">n1<',
+    );
+    expect(marked).toContain(
+      '<circle class="dot gpu" cx="856" cy="136" r="4.5"/><text x="849" y="153" text-anchor="end">n&lt;2&gt;<',
+    );
+  });
+
   test('of points that fall on one another keep the largest, so that no peak is lost and the file stays small', () => {
     const at = Array.from({ length: 20_000 }, (_, index) => index / 2_000);
     const values = at.map((_, index) => (index === 777 ? 4 : 1));

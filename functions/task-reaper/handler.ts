@@ -33,7 +33,9 @@ export async function handler(event: DynamoDBStreamEvent, context: Context): Pro
   tellMalformed(logger, malformed);
   const now = systemClock() / 1000;
   const lost = new Set(outcomes.filter(({ deleted }) => deleted.length > 0).map(({ slotKey }) => slotKey));
-  const lags = slots.filter(({ slotKey }) => lost.has(slotKey)).map(({ changedAt }) => Math.max(0, now - changedAt));
+  const lags = slots.flatMap(({ slotKey, changedAt }) =>
+    changedAt !== undefined && lost.has(slotKey) ? [Math.max(0, now - changedAt)] : [],
+  );
   publishReaperMetrics(outcomes, { lags, malformed: malformed.length });
   return { batchItemFailures: failuresOf(slots, outcomes).map((itemIdentifier) => ({ itemIdentifier })) };
 }

@@ -6,8 +6,8 @@ import type { SlotKey } from '../../lib/tasks/task.ts';
 export interface ChangedSlot extends SlotRequest {
   /** Where the batch is to be taken up again if the slot fails: the first of its records. */
   readonly sequenceNumber: string;
-  /** When the first of its records was written, seconds since 1970. */
-  readonly changedAt: number;
+  /** When the first of its records was written, seconds since 1970; undefined where the stream tells of none. */
+  readonly changedAt: number | undefined;
 }
 
 /** The slots that a batch is about, each once; and records that are about none. */
@@ -28,7 +28,7 @@ export function changedSlots(records: readonly DynamoDBRecord[]): {
       slotKey: slotKey as SlotKey,
       removable: known?.removable === true || textOf(dynamodb.NewImage?.phase) === 'removable',
       sequenceNumber: known?.sequenceNumber ?? dynamodb.SequenceNumber,
-      changedAt: known?.changedAt ?? dynamodb.ApproximateCreationDateTime ?? 0,
+      changedAt: known?.changedAt ?? dynamodb.ApproximateCreationDateTime,
     });
   }
   return { slots: [...slots.values()], malformed };

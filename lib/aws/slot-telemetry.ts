@@ -51,6 +51,8 @@ export function publishReaperMetrics(outcomes: readonly SlotOutcome[], counts: R
   }
   const sum = (of: (outcome: SlotOutcome) => number) => outcomes.reduce((total, outcome) => total + of(outcome), 0);
   const metrics = new Metrics({ serviceName: 'task-reaper' });
+  // First, since a metric has at most 100 values in a line: the hundredth has the line written, and the next one begun.
+  for (const lag of counts.lags ?? []) metrics.addMetric('reaper.lag_seconds', MetricUnit.Seconds, lag);
   const examined = counts.examined ?? outcomes.filter(({ remaining }) => remaining !== undefined).length;
   metrics.addMetric('reaper.slots_examined', MetricUnit.Count, examined);
   const values = {
@@ -61,6 +63,5 @@ export function publishReaperMetrics(outcomes: readonly SlotOutcome[], counts: R
   };
   for (const [name, value] of Object.entries(values)) if (value > 0) metrics.addMetric(name, MetricUnit.Count, value);
   if (counts.found !== undefined) metrics.addMetric('reaper.sweep_found', MetricUnit.Count, counts.found);
-  for (const lag of counts.lags ?? []) metrics.addMetric('reaper.lag_seconds', MetricUnit.Seconds, lag);
   metrics.publishStoredMetrics();
 }

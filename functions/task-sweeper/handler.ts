@@ -87,7 +87,10 @@ function tell(page: SweepPage, outcome: PageOutcome): void {
     logger.debug('page of a sweep was done before', about);
     return;
   }
-  const { record, outcomes, malformed } = outcome;
+  const { record, outcomes } = outcome;
+  // A slot that the page shows and that was read on its own as well shows them a second time.
+  const shown = new Set(outcomes.flatMap(({ malformed }) => malformed.map(({ key }) => key)));
+  const malformed = outcome.malformed.filter(({ key }) => !shown.has(key));
   for (const slot of outcomes) tellSlot(logger, slot);
   tellMalformed(logger, malformed);
   const lost = reason === 'schedule' || reason === 'request';

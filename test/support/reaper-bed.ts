@@ -1,5 +1,10 @@
-import { DynamoDBClient, PutItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
-import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { DeleteItemCommand, DynamoDBClient, PutItemCommand, QueryCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import {
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  type SendMessageCommandInput,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
 import type {
   Context,
   DynamoDBBatchResponse,
@@ -36,6 +41,8 @@ export interface ReaperBed {
   put(...tasks: readonly Task[]): Promise<void>;
   /** Stores what may be no task. */
   putItem(item: Item): Promise<void>;
+  /** Deletes every task. */
+  clear(): Promise<void>;
   /** Ids of the tasks that are stored under `slotKey`, in order. */
   tasksOf(slotKey: string): Promise<string[]>;
   /** Takes what waits in a queue: bodies, delays aside, and attributes by name. */
@@ -77,6 +84,12 @@ export async function startReaperBed(): Promise<ReaperBed> {
       for (const task of tasks) await putItem(taskItem(task) as Item);
     },
     putItem,
+    async clear() {
+      const { Items = [] } = await client.send(new ScanCommand({ TableName: tables.tasks }));
+      for (const { slotKey, taskId } of Items) {
+        await client.send(new DeleteItemCommand({ TableName: tables.tasks, Key: { slotKey, taskId } as never }));
+      }
+    },
     async tasksOf(slotKey) {
       const { Items = [] } = await client.send(
         new QueryCommand({
@@ -171,6 +184,17 @@ export function noteRequests(fails: (request: DynamoRequest) => Error | undefine
     return (failure ? Promise.reject(failure) : send.apply(this, args)) as never;
   });
   return requests;
+}
+
+/** Notes what every client sends to queues from here on, until the test ends. */
+export function noteMessages(): SendMessageCommandInput[] {
+  const sent: SendMessageCommandInput[] = [];
+  const send = SQSClient.prototype.send as (this: SQSClient, ...args: unknown[]) => Promise<unknown>;
+  vi.spyOn(SQSClient.prototype, 'send').mockImplementation(function (this: SQSClient, ...args: unknown[]) {
+    if (args[0] instanceof SendMessageCommand) sent.push(args[0].input);
+    return send.apply(this, args) as never;
+  });
+  return sent;
 }
 
 /** What DynamoDB says when it is asked for too much. */

@@ -1,4 +1,8 @@
-import { type Berth, connect, type PlanInput, type PlanResult } from '../lib/client/index.ts';
+import { batchGet } from '../lib/client/batch-get.ts';
+import { berthOver } from '../lib/client/berth.ts';
+import { type Connection, openConnection } from '../lib/client/connection.ts';
+import type { Berth, PlanInput, PlanResult } from '../lib/client/index.ts';
+import { windowFromItem } from '../lib/store/records.ts';
 import { totalUsage, type Usage, usageBetween } from '../local/dynamodb/usage.ts';
 import { type Engine, startEngine } from '../local/engine.ts';
 
@@ -21,10 +25,12 @@ export interface Run {
 export class Bed {
   readonly engine: Engine;
   readonly berth: Berth;
+  readonly #connection: Connection;
 
   private constructor(engine: Engine) {
     this.engine = engine;
-    this.berth = connect({ env: engine.env });
+    this.#connection = openConnection({ env: engine.env });
+    this.berth = berthOver(this.#connection);
   }
 
   static async start(onProgress: (step: string) => void): Promise<Bed> {
@@ -48,6 +54,15 @@ export class Bed {
     const seconds = (performance.now() - begin) / 1000;
     const usage = usageBetween(before, meter.read())[APPLIER] ?? {};
     return { usage, invocations: this.#invocations - invoked, seconds, results: await this.#results(plans) };
+  }
+
+  /** How often the windows of refusals of these nodes were written, all together. Every write counts a window's version up. */
+  async windowWrites(pool: string, nodes: readonly string[]): Promise<number> {
+    const keys = nodes.map((nodeId) => ({ pool, nodeId }));
+    const items = await batchGet(this.#connection, this.#connection.rejectionsTable(), keys);
+    if (items.length < nodes.length)
+      throw new Error(`${nodes.length - items.length} nodes of ${pool} were never refused`);
+    return items.reduce((sum, item) => sum + windowFromItem(item).version, 0);
   }
 
   get #invocations(): number {

@@ -7,6 +7,7 @@ import { Bed } from './bed.ts';
 import { bundle } from './bundle.ts';
 import { deciding } from './deciding.ts';
 import { type Figure, statusOf } from './figure.ts';
+import { large } from './large.ts';
 import { pools } from './pools.ts';
 import { refused } from './refused.ts';
 import { table } from './table.ts';
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, (engine: () => Promise<Bed>, onProgress: 
   bundle: async (engine) => bundle(await engine()),
   uncontended: async (engine) => uncontended(await engine()),
   refused: async (engine) => refused(await engine()),
+  large: async () => large(),
   pools: async (engine) => pools(await engine()),
 };
 

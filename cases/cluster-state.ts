@@ -69,7 +69,7 @@ function storedTask(task: CaseTask, { nodes, mainPool, pool }: PlanCase, now: Ep
 }
 
 /** The account of a node with what its unreleased tasks hold. */
-function accountWith(node: NodeSpec, tasks: readonly Task[]): Account {
+export function accountWith(node: NodeSpec, tasks: readonly Task[]): Account {
   const holders = tasks.filter(
     ({ pool, nodeId, released }) => pool === node.pool && nodeId === node.nodeId && !released,
   );

@@ -31,6 +31,9 @@ import { MovableClock } from '../local/functions/movable-clock.ts';
 import { type ClusterState, initialState } from './cluster-state.ts';
 import type { Delivered, Outcome, Way } from './outcome.ts';
 import { groupOf, type PlanCase, planIdOf } from './plan-case.ts';
+import type { ReaperCase } from './reaper-case.ts';
+import { runReaperInEngine } from './reaper-engine.ts';
+import type { ReaperOutcome } from './reaper-state.ts';
 import { type RefusalCounter, windowDifferences } from './window-case.ts';
 
 const APPLIER = 'PlanApplier';
@@ -89,6 +92,11 @@ export class EngineWay implements Way {
       return { kind: 'nothing', reason: late ?? 'it left the queue without a result, and is not in quarantine' };
     });
     return { delivered, before, after: await this.#state(planCase, before), endedAt: systemClock() };
+  }
+
+  reaper(reaperCase: ReaperCase, now: EpochMs): Promise<ReaperOutcome> {
+    const [engine, connection, berth] = [this.#engine, this.#connection, this.#berth];
+    return runReaperInEngine(reaperCase, now, { engine, connection, berth });
   }
 
   async window(content: unknown): Promise<string[]> {

@@ -3,6 +3,8 @@ import type { AnyCase } from './case-file.ts';
 import { differences } from './expectation.ts';
 import type { Way } from './outcome.ts';
 import { planCaseOf, renamedCase } from './plan-case.ts';
+import { isReaperCase, reaperCaseOf } from './reaper-case.ts';
+import { reaperDifferences } from './reaper-expectation.ts';
 
 /** Whether a case holds, run one way. */
 export interface Verdict {
@@ -17,26 +19,58 @@ export interface Verdict {
  * verdict: a case that cannot be run does not hold.
  */
 export async function* judged(one: AnyCase, at: number, ways: readonly Way[], now: EpochMs): AsyncGenerator<Verdict> {
-  const planCase = one.kind === 'plan' ? planCaseOf(one.content) : undefined;
-  for (const way of ways) yield { id: one.id, way: way.name, problems: await problemsOf(one, planCase, at, way, now) };
+  const judge = JUDGES[kindOf(one)];
+  for (const way of ways) {
+    const problems = await tried(() => judge(one, { prefix: `case-${at}.`, way, now }));
+    yield { id: one.id, way: way.name, problems };
+  }
 }
 
-async function problemsOf(
-  { kind, content }: AnyCase,
-  planCase: ReturnType<typeof planCaseOf> | undefined,
-  at: number,
-  way: Way,
-  now: EpochMs,
-): Promise<readonly string[]> {
-  if (kind === 'window') return tried(() => way.window(content));
-  if (planCase === undefined) return [`not covered yet: ${kind === undefined ? NO_KIND : `cases of kind ${kind}`}`];
-  if ('problems' in planCase) return planCase.problems.map((problem) => `not a case of kind plan: ${problem}`);
-  const prefix = `case-${at}.`;
-  return tried(async () => {
+/** Whether there is anything that runs `one`. */
+export function isCovered(one: AnyCase): boolean {
+  return kindOf(one) !== 'other';
+}
+
+type Kind = 'plan' | 'window' | 'reaper' | 'other';
+
+/** What a case is of. Those of the reaper and of the scaler name no kind. */
+function kindOf({ kind, content }: AnyCase): Kind {
+  if (kind === 'plan' || kind === 'window') return kind;
+  return kind === undefined && isReaperCase(content) ? 'reaper' : 'other';
+}
+
+interface Run {
+  /** What the names of the case begin with, to tell it from every other on the same tables. */
+  readonly prefix: string;
+  readonly way: Way;
+  readonly now: EpochMs;
+}
+
+/** What does not hold of a case of each kind. */
+const JUDGES: { readonly [kind in Kind]: (one: AnyCase, run: Run) => Promise<readonly string[]> } = {
+  async plan({ content }, { prefix, way, now }) {
+    const planCase = planCaseOf(content);
+    if ('problems' in planCase) return planCase.problems.map((problem) => `not a case of kind plan: ${problem}`);
     const renamed = renamedCase(planCase, prefix);
-    const outcome = await way.run(renamed, now);
-    return differences(renamed, outcome).map((problem) => problem.replaceAll(prefix, ''));
-  });
+    return told(differences(renamed, await way.run(renamed, now)), prefix);
+  },
+
+  window: ({ content }, { way }) => way.window(content),
+
+  async reaper({ content }, { prefix, way, now }) {
+    const reaperCase = reaperCaseOf(content, prefix);
+    if ('problems' in reaperCase) return reaperCase.problems.map((problem) => `not a case of the reaper: ${problem}`);
+    return told(reaperDifferences(reaperCase, await way.reaper(reaperCase, now)), prefix);
+  },
+
+  other: async ({ kind }) => [
+    `not covered yet: ${kind === undefined ? 'cases that name no kind and are none of the reaper (those of the node scaler)' : `cases of kind ${kind}`}`,
+  ],
+};
+
+/** Problems under the names that the file has. */
+function told(problems: readonly string[], prefix: string): string[] {
+  return problems.map((problem) => problem.replaceAll(prefix, ''));
 }
 
 async function tried(run: () => Promise<readonly string[]>): Promise<readonly string[]> {
@@ -46,5 +80,3 @@ async function tried(run: () => Promise<readonly string[]>): Promise<readonly st
     return [`it could not be run: ${error instanceof Error ? error.message : String(error)}`];
   }
 }
-
-const NO_KIND = 'cases that name no kind (those of the task reaper and of the node scaler)';

@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { systemClock } from '../lib/time.ts';
 import { type AnyCase, CaseFileError, readCaseFile } from './case-file.ts';
 import { EngineWay } from './engine-way.ts';
-import { judged, type Verdict } from './judge.ts';
+import { isCovered, judged, type Verdict } from './judge.ts';
 import type { Way } from './outcome.ts';
 import { PURE_WAY } from './pure-way.ts';
 
@@ -66,7 +66,7 @@ async function engineFor(
   cases: readonly AnyCase[],
   onProgress: (step: string) => void,
 ): Promise<Way & { stop?: () => Promise<void> }> {
-  if (!cases.some(({ kind }) => kind === 'plan' || kind === 'window')) return failing(new Error('it was not started'));
+  if (!cases.some(isCovered)) return failing(new Error('it was not started'));
   try {
     return await EngineWay.start(onProgress);
   } catch (error) {
@@ -77,7 +77,7 @@ async function engineFor(
 function failing(error: unknown): Way {
   const reason = error instanceof Error ? error.message : String(error);
   const fail = () => Promise.reject(new Error(`the local engine did not start: ${reason}`));
-  return { name: 'engine', run: fail, window: fail };
+  return { name: 'engine', run: fail, window: fail, reaper: fail };
 }
 
 function startBar(total: number): SingleBar | undefined {

@@ -2,6 +2,8 @@ import type { PlanResult } from '../lib/plans/result.ts';
 import type { EpochMs } from '../lib/time.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { PlanCase } from './plan-case.ts';
+import type { ReaperCase } from './reaper-case.ts';
+import type { ReaperOutcome } from './reaper-state.ts';
 
 /** What became of one delivery of a plan. */
 export type Delivered =
@@ -27,4 +29,5 @@ export interface Way {
   run(planCase: PlanCase, now: EpochMs): Promise<Outcome>;
   /** What did not come as a case of kind `window` expects. */
   window(content: unknown): Promise<string[]>;
+  reaper(reaperCase: ReaperCase, now: EpochMs): Promise<ReaperOutcome>;
 }

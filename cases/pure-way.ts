@@ -13,6 +13,7 @@ import type { EpochMs } from '../lib/time.ts';
 import { type ClusterState, initialState } from './cluster-state.ts';
 import type { Delivered, Outcome, Way } from './outcome.ts';
 import { groupOf, type PlanCase } from './plan-case.ts';
+import { runReaperPure } from './reaper-pure.ts';
 import { pureCounter, windowDifferences } from './window-case.ts';
 
 /** The deciding part alone, with everything known that the case knows. */
@@ -22,6 +23,7 @@ export const PURE_WAY: Way = {
     return runPure(planCase, now);
   },
   window: (content) => windowDifferences(content, pureCounter),
+  reaper: runReaperPure,
 };
 
 function runPure(planCase: PlanCase, now: EpochMs): Outcome {

@@ -64,7 +64,8 @@ export class StreamReader {
     for (;;) {
       const pages = await this.read();
       for (const { error } of pages) if (error !== undefined) throw error;
-      if (pages.every(({ records }) => records.length === 0)) return;
+      // Where a shard has just ended, its children are still to come.
+      if (this.#discovery !== undefined && pages.every(({ records }) => records.length === 0)) return;
       for (const { records } of pages) yield* records;
     }
   }

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { type Page, type Positions, StreamReader } from '../dynamodb/stream-reader.ts';
+import { type Page, StreamReader } from '../dynamodb/stream-reader.ts';
 import type { FunctionRunner } from '../functions/function-runner.ts';
 import type { DeclaredMapping } from '../template/event-source-mappings.ts';
-import { TemplateError } from '../template/scope.ts';
-import { type StreamMapping, streamMapping } from '../template/stream-mappings.ts';
+import type { StreamMapping } from '../template/stream-mappings.ts';
 import { batchOutcome } from './batch-response.ts';
 import {
   type EventCounts,
@@ -19,10 +18,13 @@ import { type DropCondition, onFailureMessage } from './on-failure.ts';
 import type { Part } from './stream-batch.ts';
 import { laneOf, type StreamRecord, streamRecord, TTL_IDENTITY } from './stream-event.ts';
 import { type LaneHost, type LaneSettings, type Outcome, StreamLane } from './stream-lane.ts';
+import { type OpenedStream, openStream } from './stream-opening.ts';
 import { ShardProgress } from './stream-progress.ts';
 
-/** Milliseconds between two reads of a stream in which nothing is, and between two looks whether it is idle. Lambda: 250. */
-const POLL_MS = 50;
+/** Milliseconds between two reads of a stream in which nothing is: from the first on, doubled up to the last, as often as Lambda. */
+const POLL_MS = 10;
+const POLL_CAP_MS = 250;
+/** Milliseconds between two looks whether everything is done. */
 const LOOK_MS = 10;
 const RETRY_MS = 1_000;
 /** Pause before the same records are invoked again, milliseconds; doubles. Lambda begins with a second or so. */
@@ -47,12 +49,10 @@ interface ShardWork {
 export class StreamEventSource implements EventSource {
   readonly functionName: string;
   readonly source: string;
-  readonly #id: string;
+  readonly #opened: OpenedStream;
   readonly #mapping: StreamMapping;
   readonly #function: FunctionRunner;
   readonly #context: EventSourceContext;
-  readonly #partitionKey: string;
-  readonly #positions: Positions;
   readonly #reader: StreamReader;
   readonly #onFailureUrl: string | undefined;
   readonly #shards = new Map<string, ShardWork>();
@@ -64,19 +64,20 @@ export class StreamEventSource implements EventSource {
   #hurried = 0;
   /** Aborted to end pauses between reads or retries. */
   #pauses = new AbortController();
+  /** Ends the pause between two reads. */
+  #readNow: () => void = () => undefined;
 
-  private constructor(declared: DeclaredMapping, context: EventSourceContext, opened: Opened) {
-    this.#mapping = opened.mapping;
+  private constructor(opened: OpenedStream, context: EventSourceContext) {
+    const { mapping } = opened;
+    const { declared, onFailureArn } = mapping;
+    this.#opened = opened;
+    this.#mapping = mapping;
     this.#context = context;
-    this.#partitionKey = opened.partitionKey;
-    this.#positions = opened.positions;
-    this.#function = functionOf(context, declared.declared, declared.functionName);
-    const { onFailureArn } = opened.mapping;
-    this.#onFailureUrl = onFailureArn && queueOf(context, declared.declared, onFailureArn).url;
-    this.#reader = new StreamReader(context.streams.client, declared.sourceArn, opened.positions);
-    this.#id = idOf(declared);
+    this.#function = functionOf(context, declared, mapping.functionName);
+    this.#onFailureUrl = onFailureArn && queueOf(context, declared, onFailureArn).url;
+    this.#reader = new StreamReader(context.streams.client, mapping.sourceArn, opened.positions);
     this.functionName = this.#function.definition.name;
-    this.source = `stream ${tableOf(declared)}`;
+    this.source = `stream ${opened.table}`;
   }
 
   /**
@@ -85,15 +86,9 @@ export class StreamEventSource implements EventSource {
    * @throws TemplateError
    */
   static async open(declared: DeclaredMapping, context: EventSourceContext): Promise<StreamEventSource> {
-    const { streams, resources, checkpoints } = context;
-    const mapping = streamMapping(resources, declared);
-    const { sourceArn } = declared;
-    const partitionKey = partitionKeyOf(context, declared);
-    const kept = checkpoints.positions(idOf(declared), sourceArn);
-    const first = mapping.startingPosition === 'TRIM_HORIZON' ? {} : undefined;
-    const positions = kept ?? first ?? (await StreamReader.latest(streams.client, sourceArn));
-    const source = new StreamEventSource(declared, context, { mapping, partitionKey, positions });
-    checkpoints.save(idOf(declared), sourceArn, positions);
+    const opened = await openStream(declared, context);
+    const source = new StreamEventSource(opened, context);
+    context.checkpoints.save(opened.id, declared.sourceArn, opened.positions);
     return source;
   }
 
@@ -112,6 +107,7 @@ export class StreamEventSource implements EventSource {
   async pause(): Promise<void> {
     this.#paused = true;
     this.#pauses.abort();
+    this.#readNow();
     await this.#polling;
     await Promise.all(this.#lanes().map((lane) => lane.settled()));
   }
@@ -119,7 +115,11 @@ export class StreamEventSource implements EventSource {
   async idle(): Promise<void> {
     this.#hurried += 1;
     try {
-      while (!(this.#isEmpty() && (await this.#isAtEnd()) && this.#isEmpty())) {
+      for (;;) {
+        if (this.#isEmpty()) {
+          if ((await this.#isAtEnd()) && this.#isEmpty()) return;
+          this.#readNow();
+        }
         this.#wake();
         await delay(LOOK_MS);
       }
@@ -133,11 +133,13 @@ export class StreamEventSource implements EventSource {
   }
 
   async #poll(): Promise<void> {
+    let rest = POLL_MS;
     while (!this.#paused) {
       const isFull = this.#lanes().reduce((sum, lane) => sum + lane.length, 0) >= READ_AHEAD;
       const read = isFull ? 0 : await this.#read();
       this.#wake();
-      if (read === 0) await this.#pause(POLL_MS);
+      rest = read === 0 ? Math.min(rest * 2, POLL_CAP_MS) : POLL_MS;
+      if (read === 0 && !this.#paused) await this.#rest(rest);
     }
   }
 
@@ -171,7 +173,7 @@ export class StreamEventSource implements EventSource {
         progress.done(SequenceNumber);
         continue;
       }
-      const lane = lanes[laneOf(record, this.#partitionKey, parallelizationFactor)];
+      const lane = lanes[laneOf(record, this.#opened.partitionKey, parallelizationFactor)];
       if (lane !== undefined) passed.push([record, lane]);
     }
     for (const [record, lane] of passed) lane.add(record);
@@ -181,7 +183,7 @@ export class StreamEventSource implements EventSource {
   #shard(shardId: string): ShardWork {
     const known = this.#shards.get(shardId);
     if (known !== undefined) return known;
-    const progress = new ShardProgress(this.#positions[shardId] ?? null);
+    const progress = new ShardProgress(this.#opened.positions[shardId] ?? null);
     const settings: LaneSettings = { ...this.#mapping, redeliverEvery: this.#context.redeliverEvery };
     const host = this.#hostOf(shardId, progress);
     const lanes = Array.from({ length: this.#mapping.parallelizationFactor }, () => new StreamLane(settings, host));
@@ -242,8 +244,8 @@ export class StreamEventSource implements EventSource {
 
   #saveProgress(): void {
     const positions = [...this.#shards].map(([shardId, { progress }]) => [shardId, progress.position]);
-    const all = { ...this.#positions, ...Object.fromEntries(positions) };
-    this.#context.checkpoints.save(this.#id, this.#mapping.sourceArn, all);
+    const all = { ...this.#opened.positions, ...Object.fromEntries(positions) };
+    this.#context.checkpoints.save(this.#opened.id, this.#mapping.sourceArn, all);
   }
 
   #lanes(): StreamLane[] {
@@ -263,6 +265,12 @@ export class StreamEventSource implements EventSource {
     return await this.#reader.isAtEnd().catch(() => false);
   }
 
+  async #rest(ms: number): Promise<void> {
+    const resting = new AbortController();
+    this.#readNow = () => resting.abort();
+    await delay(ms, undefined, { signal: resting.signal }).catch(() => undefined);
+  }
+
   async #pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: this.#pauses.signal }).catch(() => undefined);
   }
@@ -270,29 +278,4 @@ export class StreamEventSource implements EventSource {
   #problem(problem: string): void {
     this.#context.onProblem(this.functionName, problem);
   }
-}
-
-interface Opened {
-  readonly mapping: StreamMapping;
-  readonly partitionKey: string;
-  readonly positions: Positions;
-}
-
-function idOf({ declared: { stack, logicalId } }: DeclaredMapping): string {
-  return `${stack.name}/${logicalId}`;
-}
-
-/** `arn:aws:dynamodb:<region>:<account>:table/<table>/stream/<label>` */
-function tableOf(mapping: DeclaredMapping): string {
-  const table = /:table\/([^/]+)\/stream\//.exec(mapping.sourceArn)?.[1];
-  if (table !== undefined) return table;
-  throw new TemplateError(
-    `${idOf(mapping)}: EventSourceArn is ${mapping.sourceArn}, expected that of a table's stream`,
-  );
-}
-
-function partitionKeyOf({ streams }: EventSourceContext, mapping: DeclaredMapping): string {
-  const table = streams.tables.find(({ streamArn }) => streamArn === mapping.sourceArn);
-  if (table !== undefined) return table.keys[0] ?? '';
-  throw new TemplateError(`${idOf(mapping)}: the template has no table with the stream ${mapping.sourceArn}`);
 }

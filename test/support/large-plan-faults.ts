@@ -11,6 +11,9 @@ import { memoryBed } from './memory-bed.ts';
 import { type MemoryState, memoryStore } from './memory-store.ts';
 import { deliveryOf, SENT_AT } from './plans.ts';
 
+/** A hundred runs of thousands of placements: most of a minute of work, which a busy machine may take half an hour for. */
+const LONG = 1_800_000;
+
 /**
  * One invocation that knows nothing but what is stored, over `state`; `after` is told of each request once it has had
  * its effect. The clock stands still, so that nothing that is stored differs for its time.
@@ -149,7 +152,9 @@ export function largePlanFaults(allAtOnce: boolean): void {
     }
   });
 
-  it('ends in the same state if the function is killed before the first request, or after any', async () => {
+  it('ends in the same state if the function is killed before the first request, or after any', {
+    timeout: LONG,
+  }, async () => {
     const { start, delivery, points, end, result } = run;
     // All that a function leaves behind when it is killed is what is stored: killed after a request it leaves what is
     // stored then, and killed before the next one the same.

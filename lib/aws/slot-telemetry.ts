@@ -33,8 +33,6 @@ function byRule(deleted: SlotOutcome['deleted']): Partial<Record<ReapRule, numbe
 export interface ReaperCounts {
   /** Seconds from the change to the delete, of each slot that lost something. */
   readonly lags?: readonly number[];
-  /** Slots that were looked at; default: those of the outcomes that were read. */
-  readonly examined?: number;
   /** Tasks that a sweep found which the stream should have come to. */
   readonly found?: number;
   /** Malformed ones beside those of the slots. */
@@ -53,7 +51,7 @@ export function publishReaperMetrics(outcomes: readonly SlotOutcome[], counts: R
   const metrics = new Metrics({ serviceName: 'task-reaper' });
   // First, since a metric has at most 100 values in a line: the hundredth has the line written, and the next one begun.
   for (const lag of counts.lags ?? []) metrics.addMetric('reaper.lag_seconds', MetricUnit.Seconds, lag);
-  const examined = counts.examined ?? outcomes.filter(({ remaining }) => remaining !== undefined).length;
+  const examined = outcomes.filter(({ remaining }) => remaining !== undefined).length;
   metrics.addMetric('reaper.slots_examined', MetricUnit.Count, examined);
   const values = {
     'reaper.tasks_marked': sum(({ marked }) => marked.length),

@@ -54,7 +54,7 @@ export const roomySpecs = nodeSpecs.map((spec): NodeSpec => {
 });
 
 /** A task whose volumes leave `left` of the bytes that a node has to write ports and volumes down. */
-export function crowd(left: number): Placement {
+function crowd(left: number): Placement {
   const bytes = 96 * 1024 - left;
   const long = 1000 + (bytes % 1000);
   const names = [

@@ -120,6 +120,7 @@ describe('queues', () => {
     expect(state.Resources.SweepQueue?.Properties).toEqual({
       QueueName: 'Berth-sweep',
       VisibilityTimeout: 360,
+      MessageRetentionPeriod: 345_600,
       RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': ['ReaperFailureQueue', 'Arn'] }, maxReceiveCount: 8 },
       SqsManagedSseEnabled: true,
     });

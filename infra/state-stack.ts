@@ -98,6 +98,7 @@ export class StateStack extends Stack {
     });
     const sweep = this.addQueue('sweep', prefix, {
       visibilityTimeout: Duration.seconds(sweeper.visibilitySeconds),
+      retentionPeriod: Duration.seconds(sweeper.retentionSeconds),
       deadLetterQueue: { queue: failures, maxReceiveCount: sweeper.maxReceives },
     });
     new CfnOutput(this, 'SweepQueueUrl', { description: QUEUE_ENV.sweep, value: sweep.queueUrl });

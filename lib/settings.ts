@@ -161,6 +161,8 @@ export const SWEEPER = {
   abortMs: 2_000,
   /** Visibility of the sweep queue in seconds: six time-outs, as of the plan queue. */
   visibilitySeconds: 6 * SWEEPER_TIMEOUT,
+  /** How long a page may wait: while somebody mends what keeps the sweeper from running. */
+  retentionSeconds: 4 * DAY,
   /** When the daily sweep begins, UTC: where most clusters of a region are not at their busiest, and not on the hour. */
   dailyHour: 3,
   dailyMinute: 17,

@@ -156,4 +156,21 @@ describe('a name that is no pool', () => {
     expect(dimensions).toEqual([['service=plan-applier', 'pool=prod']]);
     expect(properties).not.toHaveProperty('group');
   });
+
+  it('is not that of a pool whose plans come beside a message that is no plan', () => {
+    const measure = new PoolMeasure('prod');
+    measure.quarantined();
+    measure.decided(decided('applied'));
+    measure.publish();
+    const { dimensions, metrics } = published();
+    expect(dimensions).toEqual([['service=plan-applier', 'pool=prod']]);
+    expect(metrics).toEqual({ 'plan.applied': [1, 'Count'], 'plan.quarantined': [1, 'Count'] });
+  });
+});
+
+it('writes nothing where nothing happened', () => {
+  const measure = new PoolMeasure('prod');
+  measure.decided(decided('applied', {}, true));
+  measure.publish();
+  expect([...output.objects(), ...output.texts()]).toEqual([]);
 });

@@ -16,7 +16,10 @@ export class PoolMeasure {
   #withheld = 0;
   #quarantined = 0;
   #score = 0;
-  #exists = true;
+  /** Whether the pool is known to exist: a plan of it was decided at an index, or has changed it. */
+  #exists = false;
+  /** Whether something came that a name that is no pool's would bring. */
+  #doubtful = false;
 
   constructor(pool: string) {
     this.#pool = pool;
@@ -24,8 +27,8 @@ export class PoolMeasure {
 
   decided({ result, stored }: Decided): void {
     if (stored) return;
-    // A name that is no pool's is anybody's to invent, and would be a metric of its own for ever.
-    if (result.status === 'invalid' && result.index === 0) this.#exists = false;
+    if (result.index > 0) this.#exists = true;
+    else this.#doubtful = true;
     this.#plans.set(result.status, (this.#plans.get(result.status) ?? 0) + 1);
     this.#rejected += result.rejectedNodes.length;
     for (const { nodeId, code } of result.rejectedNodes.slice(0, MOST_NAMED - this.#rejections.length)) {
@@ -41,13 +44,15 @@ export class PoolMeasure {
 
   quarantined(): void {
     this.#quarantined++;
-    this.#exists = false;
+    this.#doubtful = true;
   }
 
   /** Writes one line in embedded metric format. The pool is the only dimension: never a node, a plan or a code. */
   publish(): void {
     const metrics = new Metrics({ serviceName: 'plan-applier' });
-    metrics.addDimension('pool', this.#exists ? this.#pool : 'none');
+    // A name that is no pool's is anybody's to invent, and would be a metric of its own for ever.
+    const pool = this.#exists || !this.#doubtful ? this.#pool : 'none';
+    metrics.addDimension('pool', pool);
     for (const [status, count] of this.#plans) metrics.addMetric(`plan.${status}`, MetricUnit.Count, count);
     const counts = {
       'plan.node_rejected': this.#rejected,
@@ -58,7 +63,8 @@ export class PoolMeasure {
     };
     for (const [name, value] of Object.entries(counts)) if (value > 0) metrics.addMetric(name, MetricUnit.Count, value);
     if (this.#rejections.length > 0) metrics.addMetadata('rejections', JSON.stringify(this.#rejections));
-    if (!this.#exists) metrics.addMetadata('group', this.#pool);
+    if (!metrics.hasStoredMetrics()) return;
+    if (pool !== this.#pool) metrics.addMetadata('group', this.#pool);
     metrics.publishStoredMetrics();
   }
 }

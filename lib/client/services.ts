@@ -28,10 +28,7 @@ export interface LimitChange<T> {
 }
 
 /** The service as it is set; undefined: it never was. One that was removed has `removedAt`. */
-export async function readService(
-  { dynamo, servicesTable }: Connection,
-  serviceId: ServiceId,
-): Promise<Service | undefined> {
+async function readService({ dynamo, servicesTable }: Connection, serviceId: ServiceId): Promise<Service | undefined> {
   const command = new GetItemCommand({
     TableName: servicesTable(),
     Key: marshall({ serviceId }),

@@ -36,7 +36,7 @@ const recordSchema = z.object({
 });
 
 /** A sweep's record as an item of the table of services, in which `serviceId` is the key of every item. */
-export function sweepItem({ serviceId, ...record }: SweepRecord): Item {
+function sweepItem({ serviceId, ...record }: SweepRecord): Item {
   return {
     serviceId: sweepKey(record.sweepId),
     ...record,

@@ -162,7 +162,10 @@ async function writesOf(
   const { tasks, malformed } = await store.readSlot(slotKey);
   work.malformed = malformed;
   work.remaining = tasks.length;
-  if (all) return tasks.flatMap(writeOfDoomed);
+  if (all) {
+    work.waits = tasks.some(({ undo }) => undo !== undefined);
+    return tasks.flatMap(writeOfDoomed);
+  }
   return decideSlot(tasks, service, book.clusterLimit).verdicts.flatMap((verdict) =>
     'reap' in verdict ? [{ task: verdict.task, what: verdict.reap }] : [],
   );
@@ -193,6 +196,8 @@ class SlotWork {
   malformed: readonly Malformed[] = [];
   remaining: number | undefined;
   unknown = false;
+  /** Whether a task of a slot that is to go waits for the plan that changes it. Nothing would come to the slot for that later. */
+  waits = false;
   readonly #deleted: { taskId: TaskId; rule: ReapRule }[] = [];
   readonly #marked: TaskId[] = [];
   #conflicts = 0;
@@ -231,14 +236,23 @@ class SlotWork {
       conflicts: this.#conflicts,
       malformed: this.malformed,
       unknown: this.unknown,
-      error: this.#error,
+      error: this.#error ?? (this.waits ? new PlanUnderWayError(this.request.slotKey) : undefined),
     };
   }
 }
 
 /** Thrown for a slot that was not begun since the time was up. */
-export class OutOfTimeError extends Error {
+class OutOfTimeError extends Error {
   override readonly name = 'OutOfTimeError';
+}
+
+/** Thrown for a slot that is to go, and of which a task cannot yet: it is to be looked at again. */
+export class PlanUnderWayError extends Error {
+  override readonly name = 'PlanUnderWayError';
+
+  constructor(slotKey: SlotKey) {
+    super(`a plan is under way that changes a task of slot ${slotKey}, which is to go; the task goes when that is through`);
+  }
 }
 
 /** Runs `run` over `items`, so many at the same time. */

@@ -91,7 +91,7 @@ export async function runPage(page: SweepPage, context: PageContext): Promise<Pa
   if (!context.tolerant && outcomes.some(({ error }) => error !== undefined)) throw new PageError(page, outcomes);
 
   const { slots } = part;
-  const counts = countsOf(outcomes, { slots, tasks: part.tasks, malformed: part.malformed.length });
+  const counts = countsOf(outcomes, part);
   const unknown = outcomes.filter((outcome) => outcome.unknown).map(({ slotKey }) => serviceOf(slotKey));
   const unknownServices = [...new Set([...part.unknownServices, ...unknown])];
   if (part.next !== undefined) {

@@ -5,6 +5,7 @@ import { SWEEPER } from '../settings.ts';
 import { type EpochMs, type EpochSeconds, expiryAfter } from '../time.ts';
 import { decideSlot, type SlotService } from './history.ts';
 import {
+  type Malformed,
   type ServiceBook,
   type SlotOutcome,
   type SlotRequest,
@@ -20,6 +21,9 @@ import { placeOfSlot, type SlotKey, slotKeyOfNumber } from './task.ts';
  */
 export const SWEEP_REASONS = ['schedule', 'request', 'limit', 'service-removed', 'scaled-away'] as const;
 export type SweepReason = (typeof SWEEP_REASONS)[number];
+
+/** Reasons for which a service must be named: without one the whole table would be swept. */
+const OF_A_SERVICE: readonly SweepReason[] = ['service-removed', 'scaled-away'];
 
 const number = integer(0, Number.MAX_SAFE_INTEGER);
 
@@ -43,7 +47,7 @@ export const slotRanges = listOf(slotRange, RANGES).check(
  * One page of a sweep: a message of the sweep queue. The next page is the next message, so that a sweep of any size is
  * done in bounded steps, at a bounded pace, and goes on where it was after a crash.
  */
-export const sweepPageSchema = objectOf({
+const pageSchema = objectOf({
   apiVersion: z.literal('berth/v1', { error: '"berth/v1"' }),
   kind: z.literal('SweepPage', { error: '"SweepPage"' }),
   sweepId: text(1, 128),
@@ -56,6 +60,16 @@ export const sweepPageSchema = objectOf({
   /** Where the page begins, in the words of whoever reads it. Left out: at the beginning. */
   cursor: z.optional(text(1, 2_000)),
 });
+export const sweepPageSchema = pageSchema.check(
+  z.refine(({ reason, serviceId: service }) => service !== undefined || !OF_A_SERVICE.includes(reason), {
+    path: ['serviceId'],
+    error: 'expected the service that is removed or scaled, it is missing',
+  }),
+  z.refine(({ reason, slots }) => (slots !== undefined) === (reason === 'scaled-away'), {
+    path: ['slots'],
+    error: 'expected with the reason scaled-away, and with no other',
+  }),
+);
 export type SweepPage = z.output<typeof sweepPageSchema>;
 export type SweepPageInput = z.input<typeof sweepPageSchema>;
 
@@ -125,21 +139,20 @@ export function afterPage(
   };
 }
 
-/** What the slots of a page came to. */
+/** What the slots of a page came to, and what the page itself has shown. A malformed task may be seen by both. */
 export function countsOf(
   outcomes: readonly SlotOutcome[],
-  seen: { readonly slots: number; readonly tasks: number; readonly malformed: number },
+  seen: { readonly slots: number; readonly tasks: number; readonly malformed: readonly Malformed[] },
 ): SweepCounts {
   const sum = (of: (outcome: SlotOutcome) => number) => outcomes.reduce((total, outcome) => total + of(outcome), 0);
+  const malformed = [...seen.malformed, ...outcomes.flatMap((outcome) => outcome.malformed)];
   return {
-    ...seen,
-    malformed: Math.max(
-      seen.malformed,
-      sum(({ malformed }) => malformed.length),
-    ),
+    slots: seen.slots,
+    tasks: seen.tasks,
     deleted: sum(({ deleted }) => deleted.length),
     marked: sum(({ marked }) => marked.length),
     conflicts: sum(({ conflicts }) => conflicts),
+    malformed: new Set(malformed.map(({ key }) => key)).size,
     failed: sum(({ error }) => (error === undefined ? 0 : 1)),
   };
 }

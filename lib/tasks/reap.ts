@@ -247,11 +247,13 @@ class OutOfTimeError extends Error {
 }
 
 /** Thrown for a slot that is to go, and of which a task cannot yet: it is to be looked at again. */
-export class PlanUnderWayError extends Error {
+class PlanUnderWayError extends Error {
   override readonly name = 'PlanUnderWayError';
 
   constructor(slotKey: SlotKey) {
-    super(`a plan is under way that changes a task of slot ${slotKey}, which is to go; the task goes when that is through`);
+    super(
+      `a plan is under way that changes a task of slot ${slotKey}, which is to go; the task goes when that is through`,
+    );
   }
 }
 

@@ -208,7 +208,7 @@ export function viewOfPage(
     const service = serviceIn(book, place.serviceId);
     if (service === 'unknown') unknown.add(place.serviceId);
     const partly = (from && at === 0) || (to && at === slots.length - 1);
-    const young = reason === 'schedule' && found.some((task) => lastChange(task) > now - SWEEPER.graceSeconds * 1000);
+    const young = reason === 'schedule' && found.some((task) => hasJustChanged(task, now));
     const idle = !partly && !isDue(found, service, book);
     return young || idle ? [] : [{ slotKey, removable: true, cascade: 'removed' }];
   });
@@ -221,6 +221,7 @@ function isDue(tasks: readonly StoredSlotTask[], service: SlotService, book: Ser
   return decideSlot(tasks, service, book.clusterLimit).verdicts.some((verdict) => 'reap' in verdict);
 }
 
-function lastChange({ appliedAt, desiredAt }: StoredSlotTask): number {
-  return Math.max(appliedAt ?? 0, desiredAt ?? 0);
+/** By the times that it has. One far in the future is that of an agent whose clock is wrong, and says nothing. */
+function hasJustChanged({ appliedAt, desiredAt }: StoredSlotTask, now: EpochMs): boolean {
+  return [appliedAt, desiredAt].some((at) => at !== undefined && Math.abs(now - at) < SWEEPER.graceSeconds * 1000);
 }

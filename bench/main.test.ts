@@ -15,8 +15,16 @@ function bench(...args: readonly string[]): Promise<{ status: number | null; out
 describe('npm run bench', () => {
   it('measures nothing when asked for a bench that there is not, and names those that there are', async () => {
     const { status, output, errors } = await bench('pools', 'fast');
-    expect(errors).toMatch(/^error: no bench fast; there are deciding, bundle, uncontended, refused, large, pools$/m);
+    expect(errors).toMatch(
+      /^error: no bench fast; there are deciding, bundle, uncontended, refused, large, pools, reaper$/m,
+    );
     expect({ status, output }).toEqual({ status: 2, output: '' });
+  });
+
+  it('draws nothing that it does not measure', async () => {
+    const { status, errors } = await bench('bundle', '--draw', 'page.html');
+    expect(errors).toMatch(/^error: --draw draws what the bench reaper measures: name it too$/m);
+    expect(status).toBe(2);
   });
 
   it('explains itself', async () => {

@@ -9,6 +9,8 @@ import { deciding } from './deciding.ts';
 import { type Figure, statusOf } from './figure.ts';
 import { large } from './large.ts';
 import { pools } from './pools.ts';
+import { type ReaperPoint, reaper } from './reaper.ts';
+import { reaperPage } from './reaper-page.ts';
 import { refused } from './refused.ts';
 import { table } from './table.ts';
 import { uncontended } from './uncontended.ts';
@@ -23,7 +25,11 @@ const BENCHES: Readonly<Record<string, (engine: () => Promise<Bed>, onProgress: 
   refused: async (engine) => refused(await engine()),
   large: async () => large(),
   pools: async (engine) => pools(await engine()),
+  reaper: async (engine, onProgress) => reaper(await engine(), onProgress, (points) => drawn.push(...points)),
 };
+
+/** What the reaper's experiment has shown, step by step. */
+const drawn: ReaperPoint[] = [];
 
 // The warning is for whoever develops Berth, not for whoever measures it.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
@@ -43,6 +49,10 @@ async function main(args: readonly string[]): Promise<number> {
     .description('Measures Berth on this machine, beside the bounds that it is to hold.')
     .argument('[BENCH...]', `which: ${Object.keys(BENCHES).join(', ')} (default: all)`)
     .option('--json <file>', 'write the figures to this file too')
+    .option(
+      '--draw <file>',
+      "draw the reaper's experiment on an HTML page: requests per ended task against tasks so far",
+    )
     .addHelpText(
       'after',
       '\nExit status: 0, or 1 if a bound is broken that does not depend on the machine, 2 nothing was run.',
@@ -54,9 +64,13 @@ async function main(args: readonly string[]): Promise<number> {
   if (unknown.length > 0) {
     command.error(`error: no bench ${unknown.join(', ')}; there are ${Object.keys(BENCHES).join(', ')}`);
   }
+  const { json, draw } = command.opts<{ json?: string; draw?: string }>();
+  if (draw !== undefined && chosen.length > 0 && !chosen.includes('reaper')) {
+    command.error('error: --draw draws what the bench reaper measures: name it too');
+  }
   const figures = await run(chosen.length === 0 ? Object.keys(BENCHES) : chosen);
   console.log(table(figures));
-  const { json } = command.opts<{ json?: string }>();
+  if (draw !== undefined) writeFileSync(draw, reaperPage(drawn));
   if (json !== undefined) writeFileSync(json, report(figures));
   return figures.some((figure) => statusOf(figure) === 'broken') ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { goners, type Setting } from '../../test/support/slot-model.ts';
-import type { WorldTask } from '../../test/support/slot-world.ts';
+import { goners } from '../../test/support/slot-model.ts';
+import type { Setting, WorldTask } from '../../test/support/slot-world.ts';
 import type { ServiceId, TaskId } from '../ids.ts';
 import type { EpochMs } from '../time.ts';
 import { decideSlot, isRemovable, type KeepReason, REASONS, type SlotService, type SlotTask } from './history.ts';

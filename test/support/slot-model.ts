@@ -1,5 +1,5 @@
 import { DESIRED_STATES, TASK_STATES } from '../../lib/tasks/states.ts';
-import type { WorldService, WorldTask } from './slot-world.ts';
+import type { Setting, WorldTask } from './slot-world.ts';
 
 /**
  * What the specification says of the tasks of a slot, in its own words and apart from the code: which may go, and by
@@ -8,13 +8,6 @@ import type { WorldService, WorldTask } from './slot-world.ts';
 
 const ENDS: readonly string[] = ['complete', 'shutdown', 'failed', 'rejected', 'orphaned'];
 const UNOWNED: readonly string[] = ['new', 'pending'];
-
-export interface Setting {
-  readonly service: WorldService | 'none' | 'unknown' | 'removed';
-  readonly clusterLimit: number | undefined;
-  /** Whether the slot is scaled away. */
-  readonly away: boolean;
-}
 
 export const hasEnded = (task: WorldTask) => ENDS.includes(task.state);
 /** Whether an agent may have the task. */

@@ -8,10 +8,17 @@ import type { TaskState } from '../../lib/tasks/states.ts';
 import type { SweepPage, SweepRecord } from '../../lib/tasks/sweep.ts';
 import { placeOfSlot, type SlotKey, type Task } from '../../lib/tasks/task.ts';
 import type { EpochMs } from '../../lib/time.ts';
-import type { Setting } from './slot-model.ts';
 
 export type WorldService = Service;
 export type WorldTask = StoredSlotTask & { readonly state: TaskState };
+
+/** What a slot's limit depends on. */
+export interface Setting {
+  readonly service: WorldService | 'none' | 'unknown' | 'removed';
+  readonly clusterLimit: number | undefined;
+  /** Whether the slot is scaled away. */
+  readonly away: boolean;
+}
 
 /** What was so from some step on. */
 interface Since<T> {

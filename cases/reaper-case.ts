@@ -89,13 +89,11 @@ const reaperCaseSchema = z.strictObject({
   retentionLimit: z.nullable(count),
   /** null: it is gone, or there is none. `unset`: nobody has ever told of it. */
   service: z.nullable(z.union([caseService, z.literal('unset')])),
-  tasks: z
-    .array(caseTask)
-    .check(
-      z.refine((tasks) => new Set(tasks.map(({ id }) => id)).size === tasks.length, {
-        error: 'an id that comes twice',
-      }),
-    ),
+  tasks: z.array(caseTask).check(
+    z.refine((tasks) => new Set(tasks.map(({ id }) => id)).size === tasks.length, {
+      error: 'an id that comes twice',
+    }),
+  ),
   event,
   /** Strict: an expectation that nobody looks at would pass unseen. */
   expect: z.strictObject({

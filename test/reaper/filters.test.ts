@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { STREAM_FILTERS } from '../../infra/stream-filters.ts';
 import type { ServiceId, TaskId } from '../../lib/ids.ts';

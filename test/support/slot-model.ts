@@ -31,7 +31,7 @@ function isUnwanted(task: WorldTask, setting: Setting): boolean {
   return ['shutdown', 'remove', ...(isJob(setting) ? [] : ['complete'])].includes(task.desiredState);
 }
 
-export const isRemovable = (task: WorldTask) => task.desiredState === 'remove' && !isOwned(task) && !task.undo;
+const isRemovable = (task: WorldTask) => task.desiredState === 'remove' && !isOwned(task) && !task.undo;
 
 function isOld(task: WorldTask, setting: Setting): boolean {
   return hasEnded(task) || (UNOWNED.includes(task.state) && isUnwanted(task, setting));

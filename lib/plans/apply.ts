@@ -2,7 +2,7 @@ import type { NodeId, PlanId } from '../ids.ts';
 import type { Account } from '../nodes/account.ts';
 import type { Pool } from '../nodes/pool.ts';
 import type { NodeEvent } from '../nodes/profile.ts';
-import { APPLIER } from '../settings.ts';
+import { APPLIER, PLATFORM } from '../settings.ts';
 import type { Task } from '../tasks/task.ts';
 import type { Clock, EpochMs } from '../time.ts';
 import type { Scored } from './count-refusals.ts';
@@ -10,9 +10,10 @@ import type { TaskKey } from './decide-part.ts';
 import type { Delivery } from './delivery.ts';
 import { type Facts, type Needs, newFacts, type StoredResult } from './facts.ts';
 import { type Decided, type Fold, foldPlans } from './fold.ts';
-import type { Commit } from './ledger.ts';
+import { type Commit, countWrites } from './ledger.ts';
 import type { Progress } from './progress.ts';
 import type { RejectionWindow } from './rejections.ts';
+import { OWN_ACTIONS } from './transaction.ts';
 import type { WindowCache } from './window-cache.ts';
 
 /** What a look at the state has shown: read, or brought back by a failed condition. */
@@ -74,6 +75,10 @@ export interface Applied {
   readonly error?: Error;
 }
 
+/** Actions of the smallest transaction that a plan can be applied by, and what it may write besides the pool and the plan. */
+const FEWEST_ACTIONS = 8;
+const FEWEST_WRITES = FEWEST_ACTIONS - OWN_ACTIONS;
+
 /** Why plans are left: the invocation has no time for them. */
 export class OutOfTimeError extends Error {
   override readonly name = 'OutOfTimeError';
@@ -99,15 +104,19 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
   let alone = false;
   /** Can never be committed, and is being given back before it is parked. */
   let doomed: { readonly delivery: Delivery; readonly reason: string } | undefined;
+  const most = context.allowance ?? PLATFORM.transactionActions;
+  /** Actions that the first plan is given: fewer, once a transaction of it was too much for the database. */
+  let allowance = most;
   let tries = 0;
   let commits = 0;
   const left = (error: Error): Applied => ({ decided, parked, left: pending, error });
 
   for (let first = pending[0]; first !== undefined; first = pending[0]) {
     if (clock() >= context.deadline) return left(new OutOfTimeError(commits > 0));
+    let tried: Commit | undefined;
     try {
       facts ??= await firstFacts(first.pool, context);
-      const fold = foldPlans(alone ? [first] : pending, facts, clock(), context.allowance);
+      const fold = foldPlans(alone ? [first] : pending, facts, clock(), allowance);
       if (fold.kind === 'needs') {
         if (facts.pool !== 'missing') learn(facts, await store.read(facts.pool, fold.needs));
         continue;
@@ -115,10 +124,12 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
       if (fold.kind === 'stuck') {
         parked.push({ delivery: first, reason: fold.reason });
         pending = pending.slice(1);
+        allowance = most;
         continue;
       }
       const { commit, marked, withheld } = fold;
       const writes = commit.results.length > 0 || commit.progress !== undefined;
+      tried = commit;
       const outcome: CommitOutcome = writes ? await store.commit(commit) : { kind: 'committed' };
       if (outcome.kind === 'committed') {
         if (writes) {
@@ -136,9 +147,11 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
         pending = pending.slice(fold.decided.length);
         tries = 0;
         alone = false;
+        if (fold.decided.length > 0) allowance = most;
         if (doomed?.delivery === first && commit.progress?.phase === 'deciding') {
           parked.push(doomed);
           pending = pending.slice(1);
+          allowance = most;
         }
       } else {
         learn(facts, outcome.learned);
@@ -151,18 +164,30 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
       } else if (error.name === 'PermanentError' && !alone && pending.length > 1) {
         // One of the group can never pass; which one shows when each is tried alone.
         alone = true;
+      } else if (error.name === 'PermanentError' && tried && mayBeTooMuch(error, tried)) {
+        allowance = Math.max(FEWEST_ACTIONS, Math.floor(Math.min(allowance, countWrites(tried)) / 2));
       } else if (error.name === 'PermanentError' && turnBack(facts, first)) {
         doomed = { delivery: first, reason: error.message };
       } else if (error.name === 'PermanentError') {
         parked.push({ delivery: first, reason: error.message });
         pending = pending.slice(1);
         alone = false;
+        allowance = most;
       } else {
         return left(error);
       }
     }
   }
   return { decided, parked, left: [] };
+}
+
+/**
+ * Whether the database refused `commit` for what all of it takes together: items count with all that they hold, which nobody
+ * knows of those that were not read, and 90 accounts with a thousand ports each are past the 4 MB of a transaction. Fewer at
+ * a time may pass. A stored item that is damaged, which is found here and not there, has no cause.
+ */
+function mayBeTooMuch({ cause }: Error, commit: Commit): boolean {
+  return cause !== undefined && countWrites(commit) > FEWEST_WRITES;
 }
 
 /** What is known before anything was looked at: what the last batch left, or the pool as it is. */

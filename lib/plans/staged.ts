@@ -6,7 +6,7 @@ import { type NodePart, partsOf } from './decide-part.ts';
 import { decideInto, decideOn, rejectionOf, resultOf, statusOf, withEffect } from './decide-plan.ts';
 import type { Delivery } from './delivery.ts';
 import { alsoNeeds, type Facts, isNeedy, type Needs, noNeeds } from './facts.ts';
-import { type Commit, commitOf, copyOf, type Ledger, newLedger } from './ledger.ts';
+import { type Commit, commitOf, copyOf, countWrites, type Ledger, newLedger } from './ledger.ts';
 import type { Plan } from './plan.ts';
 import { addTallies, NO_TALLY, type Progress, type Tally } from './progress.ts';
 import type { PlanResult } from './result.ts';
@@ -130,9 +130,12 @@ function decide(run: Run, progress: Progress): Turn {
     const outcome = decideInto(part, plan, trial, facts, pool, now);
     if (outcome.kind === 'needs') return { kind: 'needs', needs: needsAhead(run, progress) };
     if (outcome.kind === 'rejected') return refuse(run, progress, next, part, outcome);
-    if (!fits(run, trial)) return { kind: 'full', progress };
-    run.ledger = trial;
-    return { kind: 'on', progress: { ...next, tally: withEffect(progress.tally, outcome.effect) } };
+    if (fits(run, trial)) {
+      run.ledger = trial;
+      return { kind: 'on', progress: { ...next, tally: withEffect(progress.tally, outcome.effect) } };
+    }
+    // Past a transaction by its bytes alone it would never fit one, and is reserved in steps like one past the actions.
+    if (countWrites(run.ledger) > 0) return { kind: 'full', progress };
   }
   // What is reserved in steps is decided on what was read, all of it, before the first step.
   if (!run.allRead) {

@@ -184,3 +184,30 @@ export const SWEEPER = {
   /** Receive from which on slots that fail are left as they are, so that the others are come to. */
   tolerantFrom: 4,
 } as const;
+
+export const SCALER = {
+  /** Seconds between the cordon of a node and its removal, at least: the scheduler may bind from a stale cache for a while. */
+  settleSeconds: 30,
+  /** Seconds within which an ordered node joins; then it is ordered again. Cluster-autoscaler's max-node-provision-time. */
+  joinSeconds: 15 * MINUTE,
+  /** Seconds after which a drain that is blocked is told, where the object does not say. Nothing is ever forced. */
+  drainWarningSeconds: DAY,
+  /** Largest target of a pool. Agones recommends 500 nodes for a whole cluster; this only catches slips of the finger. */
+  maxReplicas: 10_000,
+  schedulesPerObject: 50,
+  overridesPerObject: 100,
+  /** Longest window of a schedule, minutes: a week and a day. Longer than the cron's period it would only mean "always". */
+  maxWindowMinutes: 8 * 24 * 60,
+  /** Longest lead of a schedule, seconds. */
+  maxLeadSeconds: DAY,
+  /** Entries of `spec.config`, and of a node selector in it. */
+  configEntries: 64,
+  /** Characters of one value of `spec.config`; a CA bundle has its own bound. */
+  configLength: 1024,
+  /** Characters of `grpcHook.caBundle`: some thirty certificates, as webhooks have them. */
+  caBundleLength: 100_000,
+  /** Boundaries of windows that the preview of the next change looks at, at most: a schedule each minute has many. */
+  previewBoundaries: 200,
+  /** Protected servers of one drain that the status names. */
+  namesInMessage: 5,
+} as const;

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { cronProblem } from './cron-expression.ts';
+
+it.each([
+  '0 17 * * FRI',
+  '*/15 0-6,20-23 1,15 jan-mar mon-fri',
+  '0 0 * * 7',
+  '0 0 * * SAT,SUN',
+  '0 0 * * FRI-SUN',
+  '5-55/10 * * * *',
+  ' 0  8 * *  * ',
+])('takes "%s"', (cron) => {
+  expect(cronProblem(cron)).toBeUndefined();
+});
+
+it.each([
+  ['0 0 8 * * *', /five fields .*got 6/],
+  ['0 8 * *', /got 4/],
+  ['', /got 0/],
+  ['@every 5m', /@daily/],
+  ['@daily', /@daily/],
+  ['CRON_TZ=UTC 0 8 * * *', /write the zone in timezone/],
+  ['TZ=UTC 0 8 * * *', /write the zone in timezone/],
+  ['60 8 * * *', /minute \*.*got "60"/],
+  ['0 24 * * *', /hour/],
+  ['0 8 0 * *', /day of month/],
+  ['0 8 * 13 *', /month/],
+  ['0 8 * * 8', /day of week/],
+  ['0 8 L * *', /day of month/],
+  ['0 8 * * FRI#2', /day of week/],
+  ['0 8 ? * *', /day of month/],
+  ['0 8 * * 5-1', /day of week/],
+  ['5/15 * * * *', /minute/],
+  ['*/0 * * * *', /minute/],
+  ['0 8, * * *', /hour/],
+  ['0 8 * FRI *', /month/],
+])('refuses "%s" and says why', (cron, why) => {
+  expect(cronProblem(cron)).toMatch(why);
+});

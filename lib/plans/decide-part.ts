@@ -199,8 +199,10 @@ function endingsOf(part: NodePart, context: PartContext) {
     const release = !task.released && !isTerminal(task.state) && context.stopRelease === 'plan';
     if (release) gives.push(holdingOf(task));
     if (!release && desiredState === task.desiredState) return [];
+    // A plan that nobody goes on with may have it reserved: what is stopped now is not that plan's to finish or to undo.
+    const { undo: _reserved, ...rest } = task;
     tasks.push({
-      ...task,
+      ...rest,
       version: task.version + 1,
       desiredState,
       desiredAt: desiredState === task.desiredState ? task.desiredAt : context.now,
@@ -235,6 +237,8 @@ function placementsOf(part: NodePart, context: PartContext) {
       allInPlace = false;
       takes.push(holdingOf(placement));
       tasks.push(newTask(placement, context));
+    } else if (isReservedByAnother(known, context.plan)) {
+      conflict ??= `task ${known.taskId} is reserved by plan ${known.lastPlanId}, which has no result yet; have that plan end first`;
     } else if (isUpdatedBy(part, known, context)) {
       const change = differenceOf(known, placement);
       gives.push(change.gives);
@@ -250,6 +254,14 @@ function placementsOf(part: NodePart, context: PartContext) {
 /** Whether a placement in `part` of a task that is there updates it in place: it lives, and on that node. */
 export function isUpdatedBy({ nodeId }: NodePart, task: Task, { pool }: { readonly pool: PoolName }): boolean {
   return task.pool === pool && task.nodeId === nodeId && isLive(task);
+}
+
+/**
+ * Whether a plan that was left in the middle, its message being in the dead-letter queue, has the task reserved: what it holds
+ * may be given back already though it runs, and whether it will be run at all nobody knows.
+ */
+function isReservedByAnother(task: Task, { planId }: Pick<Plan, 'planId'>): boolean {
+  return isLive(task) && (task.undo !== undefined || task.state === 'pending') && task.lastPlanId !== planId;
 }
 
 function conflictOf(task: Task, node: NodeId, pool: PoolName): string {

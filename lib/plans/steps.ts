@@ -121,7 +121,7 @@ export function carryOut({ kind, order }: Order, plan: Plan, ledger: Ledger, fac
   const task = taskAfter(key, ledger, facts);
   if (task === undefined) return { kind: 'needs', needs: alsoTasks([key]) };
   if (task === 'missing' || task.lastPlanId !== plan.planId) return DONE;
-  if (task.state === 'pending') {
+  if (kind === 'placement' && task.state === 'pending') {
     const stateTimes = { ...task.stateTimes, assigned: now };
     enterTask(key, { ...task, state: 'assigned', appliedAt: now, stateTimes }, ledger, facts);
   } else if (task.undo) {
@@ -232,7 +232,7 @@ function heldBack(image: Task, before: Task): Task {
     ...(preemptedBy === undefined ? {} : { preemptedBy }),
   };
   const { desiredState, desiredAt } = before;
-  // What it was before it yielded something to the same plan is what it is to be again.
-  const first = before.lastPlanId === image.lastPlanId ? (before.undo ?? undo) : undo;
-  return { ...image, desiredState, desiredAt, undo: first };
+  // What it was before it yielded something to the same plan is what it is to be again; and what it was before another plan,
+  // which was left in the middle, reserved it.
+  return { ...image, desiredState, desiredAt, undo: before.undo ?? undo };
 }

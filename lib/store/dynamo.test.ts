@@ -16,3 +16,15 @@ describe('marshall', () => {
     expect(() => marshall({ a: 2 ** 53 })).toThrow(/9007199254740992/);
   });
 });
+
+describe('unmarshall', () => {
+  // DynamoDB's numbers have up to 38 digits and reach to 10^125. At the first two of these the SDK throws.
+  it.each(['1E+30', '12345678901234567890.5', '18446744073709551615', '-9007199254740993'])(
+    'gives for %s what is no safe integer, and stops nothing',
+    (text) => {
+      const { n } = unmarshall({ n: { N: text } });
+      expect(n).toBe(Number(text));
+      expect(Number.isSafeInteger(n)).toBe(false);
+    },
+  );
+});

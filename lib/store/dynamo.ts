@@ -29,6 +29,10 @@ export function marshall(values: object) {
   return toItem(values as Item, OPTIONS);
 }
 
+/**
+ * Attribute values as plain values. A number past the safe integers comes back near what it is, which no schema of ours
+ * takes: the SDK throws at some of them (`1E+30`), and one such item would stop whatever is read together with it.
+ */
 export function unmarshall(item: Parameters<typeof fromItem>[0]): Item {
-  return fromItem(item);
+  return fromItem(item, { wrapNumbers: Number });
 }

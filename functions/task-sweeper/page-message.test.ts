@@ -19,6 +19,12 @@ describe('a message of the sweep queue', () => {
     expect(readPage(sent)).toMatchObject({ page: { sweepId: '2026-03-01T03:17:00Z', page: 0 } });
   });
 
+  it('may begin at the longest of keys, which what is malformed can have', () => {
+    const slotKey = '\u0001'.repeat(2048);
+    const cursor = JSON.stringify({ slotKey, taskId: '\u0001'.repeat(1024), serviceId: slotKey });
+    expect(readPage(JSON.stringify({ ...PAGE, page: 4, cursor }))).toMatchObject({ page: { cursor } });
+  });
+
   const REFUSED: readonly { what: string; body: string; says: RegExp }[] = [
     { what: 'nothing', body: '', says: /^not JSON: / },
     { what: 'no JSON', body: '{"apiVersion":', says: /^not JSON: / },

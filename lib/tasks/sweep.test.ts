@@ -3,6 +3,7 @@ import type { ServiceId, TaskId } from '../ids.ts';
 import { SWEEPER } from '../settings.ts';
 import type { EpochMs } from '../time.ts';
 import type { ServiceBook, SlotOutcome, StoredSlotTask } from './reap.ts';
+import type { Service } from './service.ts';
 import {
   afterPage,
   countsOf,
@@ -133,6 +134,20 @@ describe('viewOfPage', () => {
     expect(looked(tasks, 'request', { from: true })).toEqual(['web#1']);
     expect(looked(tasks, 'request', { to: true })).toEqual(['web#3']);
     expect(looked(tasks.slice(0, 1), 'request', { from: true, to: true })).toEqual(['web#1']);
+  });
+
+  it.each([
+    ['of a service that keeps all', { web: { historyLimit: -1 } }, 'web#1'],
+    ['of a service that was never set', {}, 'web#1'],
+    ['of no service', {}, '@n1'],
+  ])('looks at no part of a slot %s, of which each page shows what is to go', (_of, services, slotKey) => {
+    const spec = { serviceId: 'web' as ServiceId, mode: 'replicated', restartMaxAttempts: 0, jobIteration: 0 } as const;
+    const known = Object.values(services).map((set): [ServiceId, Service] => ['web' as ServiceId, { ...spec, ...set }]);
+    const book = { services: new Map(known), clusterLimit: undefined };
+    const inside = { ...whole, reason: 'request', from: true, to: true } as const;
+    expect(viewOfPage([task(slotKey, 'a'), task(slotKey, 'b')], book, inside).requests).toEqual([]);
+    const removable = task(slotKey, 'c', { desiredState: 'remove' });
+    expect(viewOfPage([task(slotKey, 'a'), removable], book, inside).requests).toHaveLength(1);
   });
 
   it.each<[string, Partial<StoredSlotTask>, boolean]>([

@@ -13,6 +13,7 @@ import {
   serviceIn,
   writeOfDoomed,
 } from './reap.ts';
+import { effectiveLimit } from './service.ts';
 import { placeOfSlot, type SlotKey, slotKeyOfNumber } from './task.ts';
 
 /**
@@ -57,8 +58,11 @@ const pageSchema = objectOf({
   /** Of that service, the slots that are scaled away. */
   slots: z.optional(slotRanges),
   page: z._default(number, 0),
-  /** Where the page begins, in the words of whoever reads it. Left out: at the beginning. */
-  cursor: z.optional(text(1, 2_000)),
+  /**
+   * Where the page begins, in the words of whoever reads it. Left out: at the beginning. A key of DynamoDB's has up to
+   * 3 KiB, of an index's page twice that, and as JSON six times as much: what is malformed may have the longest of keys.
+   */
+  cursor: z.optional(text(1, 40_000)),
 });
 export const sweepPageSchema = pageSchema.check(
   z.refine(({ reason, serviceId: service }) => service !== undefined || !OF_A_SERVICE.includes(reason), {
@@ -207,12 +211,18 @@ export function viewOfPage(
     if (!place) return [];
     const service = serviceIn(book, place.serviceId);
     if (service === 'unknown') unknown.add(place.serviceId);
-    const partly = (from && at === 0) || (to && at === slots.length - 1);
+    // Where tasks are not counted, each shows by itself what becomes of it. A slot of many pages is then not read for each of them.
+    const partly = isCounted(service, book) && ((from && at === 0) || (to && at === slots.length - 1));
     const young = reason === 'schedule' && found.some((task) => hasJustChanged(task, now));
     const idle = !partly && !isDue(found, service, book);
     return young || idle ? [] : [{ slotKey, removable: true, cascade: 'removed' }];
   });
   return { requests, slots: slots.length, unknownServices: [...unknown] };
+}
+
+/** Whether what becomes of a task may depend on the others of its slot. */
+function isCounted(service: SlotService, { clusterLimit }: ServiceBook): boolean {
+  return typeof service !== 'string' && effectiveLimit(service, clusterLimit) !== Number.POSITIVE_INFINITY;
 }
 
 /** Whether there is something to be done about a slot with these tasks and no others. */

@@ -1,7 +1,9 @@
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BerthBed, startBerthBed } from '../../test/support/berth-bed.ts';
 import { berthCommand } from '../../test/support/command.ts';
 import { sweepWaiting } from '../../test/support/sweep-waiting.ts';
+import { marshall } from '../store/dynamo.ts';
 
 let bed: BerthBed;
 beforeAll(async () => {
@@ -46,6 +48,19 @@ describe('berth service', () => {
     const removed = await berth('service', 'remove', 'web');
     expect(removed.out).toMatch(/^removed; its tasks go with sweep \w+\n$/);
     expect((await berth('service', 'list')).out).toMatch(/web +replicated .* 20\d\d-.*Z\n/);
+  });
+
+  it('lists beside what cannot be read, says so, and sets that anew', async () => {
+    const { client, tables } = bed.database;
+    const odd = marshall({ serviceId: 'odd', mode: 'sideways' });
+    await client.send(new PutItemCommand({ TableName: tables.services, Item: odd }));
+    expect((await berth('service', 'list')).out).toMatch(
+      /\nmalformed: service odd: not of its shape, .*berth service set odd/,
+    );
+    expect(await parsed('service', 'list')).toMatchObject({ malformed: [{ key: 'service odd' }] });
+    expect(await berth('service', 'set', 'odd', '--mode', 'global')).toMatchObject({ status: 0, err: '' });
+    expect((await berth('service', 'list')).out).not.toContain('malformed');
+    await berth('service', 'remove', 'odd');
   });
 
   it('sets and shows what the cluster keeps', async () => {

@@ -21,9 +21,10 @@ function listCommand(cli: Cli): Command {
   return commandOf('list', 'every service that is set, and those that were removed lately').action(
     (options: CommonOptions) =>
       cli.run(options, async ({ berth, print }) => {
-        const services = await berth.services();
+        const malformed: { readonly key: string; readonly problem: string }[] = [];
+        const services = await berth.services({ onMalformed: (record) => malformed.push(record) });
         const limit = (await berth.historyLimit()) ?? HISTORY.limit;
-        print({ historyLimit: limit, services }, () =>
+        print({ historyLimit: limit, services, malformed }, () =>
           [
             table(
               ['service', 'mode', 'keeps of a slot', 'restart attempts', 'job iteration', 'removed'],
@@ -33,6 +34,7 @@ function listCommand(cli: Cli): Command {
               ]),
               'no service is set, so that slots keep their whole history; set one with: berth service set ID --mode MODE',
             ),
+            ...malformed.map(({ key, problem }) => `malformed: ${key}: ${problem}`),
             `where a service says nothing of it, a slot keeps ${limitText(limit)}`,
           ].join('\n\n'),
         );

@@ -25,6 +25,7 @@ import {
   readHistoryLimit,
   readServices,
   removeService,
+  type ServicesOptions,
   scaleService,
   setHistoryLimit,
   setService,
@@ -122,8 +123,11 @@ export interface HistoryCalls {
    * its slots keep all they have. A lower limit, and setting it again unchanged, begin a sweep of its slots.
    */
   setService(spec: ServiceSpecInput): Promise<LimitChange<ServiceSpec>>;
-  /** Every service that is set, by name; one that was removed lately has `removedAt`. */
-  services(): Promise<Service[]>;
+  /**
+   * Every service that is set, by name; one that was removed lately has `removedAt`. Records that are not of their shape are
+   * left out, and told to `onMalformed`.
+   */
+  services(options?: ServicesOptions): Promise<Service[]>;
   /** Removes a service: all its tasks go, those that an agent may have as soon as it reports their end. Answers the sweep's id. */
   removeService(service: string): Promise<string>;
   /** Has all tasks of these slots go, as ranges of numbers, both included. Answers the sweep's id. */
@@ -213,7 +217,7 @@ function historyCalls(connection: Connection): HistoryCalls {
   const named = (service: string) => parsed(serviceId, service, 'the id of the service');
   return {
     setService: (spec) => setService(connection, spec),
-    services: () => readServices(connection),
+    services: (options) => readServices(connection, options),
     async removeService(service) {
       return removeService(connection, named(service));
     },

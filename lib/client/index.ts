@@ -31,7 +31,7 @@ export { type PoolChange, PoolNotFoundError, PoolShardsError } from './pools.ts'
 export { NodeHoldsTasksError, type RemoveNodeOptions } from './remove-node.ts';
 export type { ReportOutcome, TaskRefInput } from './report-task.ts';
 export { PlanTimeoutError } from './results.ts';
-export type { LimitChange } from './services.ts';
+export type { LimitChange, ServicesOptions } from './services.ts';
 export type { Redriven, SetAside } from './set-aside.ts';
 export type { SetAsideMessage } from './set-aside-message.ts';
 export { type NodeView, PoolIndexTimeoutError, type PoolSnapshot, type SnapshotOptions } from './snapshot.ts';

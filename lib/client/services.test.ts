@@ -1,6 +1,6 @@
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type BerthBed, startBerthBed } from '../../test/support/berth-bed.ts';
 import { taskOf } from '../../test/support/builders.ts';
 import { sweepWaiting } from '../../test/support/sweep-waiting.ts';
@@ -68,6 +68,63 @@ describe('setting a service', () => {
     expect((await set(4)).sweepId).toBeUndefined();
     expect((await set(-1)).sweepId).toBeUndefined();
     expect((await set(100)).sweepId).toBeDefined();
+  });
+
+  it('sweeps for another iteration of a job, whose progress before is history then, though more is kept', async () => {
+    const set = (jobIteration: number, historyLimit: number) =>
+      bed.berth.setService({ serviceId: service, mode: 'replicated-job', jobIteration, historyLimit });
+    const complete = ['complete', 'shutdown'] as const;
+    await slotOf(1, complete, complete, complete, complete, LIVE);
+    await set(0, 1);
+    await sweepWaiting(bed);
+    expect(await left()).toHaveLength(5);
+    await set(1, 2);
+    await sweepWaiting(bed);
+    expect(await left()).toEqual(['h2 complete/shutdown', 'h3 complete/shutdown', 'h4 running/running']);
+    expect((await set(1, 3)).sweepId).toBeUndefined();
+    expect(
+      (await bed.berth.setService({ serviceId: service, mode: 'replicated', historyLimit: 4 })).sweepId,
+    ).toBeDefined();
+  });
+
+  it('sweeps by what it takes the place of, and not by what was there before somebody else set it', async () => {
+    const set = (historyLimit: number) =>
+      bed.berth.setService({ serviceId: service, mode: 'replicated', historyLimit });
+    await set(3);
+    const { dynamo } = bed.connection;
+    let others = 0;
+    const send = vi.spyOn(dynamo, 'send').mockImplementation(async function (this: typeof dynamo, command: unknown) {
+      // Somebody raises the limit right before this call writes its own, which is higher than the one that it began with.
+      if (command instanceof PutItemCommand && others++ === 0) await set(10);
+      return DynamoDBClient.prototype.send.call(this, command as never);
+    } as never);
+    const { sweepId } = await set(5);
+    send.mockRestore();
+    expect(sweepId).toBeDefined();
+  });
+
+  it('takes the place of what cannot be read, as of one that was never set; so does a removal', async () => {
+    const { dynamo, servicesTable } = bed.connection;
+    const spoil = (id: string) =>
+      dynamo.send(new PutItemCommand({ TableName: servicesTable(), Item: marshall({ serviceId: id, mode: 'odd' }) }));
+    await spoil(service);
+    await spoil(`${service}-other`);
+    const malformed: string[] = [];
+    const listed = await bed.berth.services({ onMalformed: ({ key }) => malformed.push(key) });
+    expect(listed.map(({ serviceId }) => serviceId)).not.toContain(service);
+    expect(malformed).toEqual(expect.arrayContaining([`service ${service}`, `service ${service}-other`]));
+    expect(await bed.berth.taskHistory(`${service}#1`)).toMatchObject({
+      service: 'unknown',
+      malformed: [{ key: `service ${service}` }],
+    });
+    expect((await bed.berth.setService({ serviceId: service, mode: 'global', historyLimit: 9 })).sweepId).toBeDefined();
+    await bed.berth.removeService(`${service}-other`);
+    expect(await bed.berth.services()).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ serviceId: service, mode: 'global' }),
+        expect.objectContaining({ serviceId: `${service}-other`, removedAt: bed.now }),
+      ]),
+    );
   });
 
   it.each([

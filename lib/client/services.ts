@@ -5,11 +5,13 @@ import { parsed } from '../schema.ts';
 import { HISTORY, SWEEPER } from '../settings.ts';
 import { type Item, marshall, unmarshall } from '../store/dynamo.ts';
 import { CLUSTER_KEY } from '../store/keys.ts';
-import { clusterLimitFromItem, serviceFromItem, serviceItem } from '../store/services.ts';
+import { clusterLimitFromItem, readClusterItem, readServiceItem, serviceItem } from '../store/services.ts';
 import { sendPage } from '../store/sweep-store.ts';
+import type { Malformed } from '../tasks/reap.ts';
 import {
   effectiveLimit,
   historyLimit,
+  isJob,
   type Service,
   type ServiceSpec,
   type ServiceSpecInput,
@@ -27,7 +29,10 @@ export interface LimitChange<T> {
   readonly sweepId: string | undefined;
 }
 
-/** The service as it is set; undefined: it never was. One that was removed has `removedAt`. */
+/**
+ * The service as it is set; undefined: it never was, or what is stored cannot be read and is to be set anew. One that was
+ * removed has `removedAt`.
+ */
 async function readService({ dynamo, servicesTable }: Connection, serviceId: ServiceId): Promise<Service | undefined> {
   const command = new GetItemCommand({
     TableName: servicesTable(),
@@ -35,11 +40,24 @@ async function readService({ dynamo, servicesTable }: Connection, serviceId: Ser
     ConsistentRead: true,
   });
   const { Item } = await retrying(() => dynamo.send(command));
-  return Item && serviceFromItem(unmarshall(Item));
+  return Item && serviceIn(unmarshall(Item));
+}
+
+function serviceIn(item: Item): Service | undefined {
+  const found = readServiceItem(item);
+  return 'problem' in found ? undefined : found;
+}
+
+export interface ServicesOptions {
+  /** Told of each record that is not of its shape, the one of the cluster's limit included. They are left out. */
+  readonly onMalformed?: (record: Malformed) => void;
 }
 
 /** Every service that is set, by name; those that were removed lately too. */
-export async function readServices({ dynamo, servicesTable }: Connection): Promise<Service[]> {
+export async function readServices(
+  { dynamo, servicesTable }: Connection,
+  { onMalformed = () => undefined }: ServicesOptions = {},
+): Promise<Service[]> {
   const services: Service[] = [];
   let start: ScanCommandOutput['LastEvaluatedKey'];
   do {
@@ -54,7 +72,13 @@ export async function readServices({ dynamo, servicesTable }: Connection): Promi
     );
     // Beside services the table holds what is the cluster's own, under keys with a `#`.
     const items = (page.Items ?? []).map((item) => unmarshall(item));
-    for (const item of items) if (!String(item.serviceId).startsWith('#')) services.push(serviceFromItem(item));
+    for (const item of items) {
+      const isService = !String(item.serviceId).startsWith('#');
+      if (!isService && item.serviceId !== CLUSTER_KEY) continue;
+      const found = isService ? readServiceItem(item) : readClusterItem(item);
+      if ('problem' in found) onMalformed(found);
+      else if (isService) services.push(found as Service);
+    }
     start = page.LastEvaluatedKey;
   } while (start);
   return services.sort((a, b) => (a.serviceId < b.serviceId ? -1 : 1));
@@ -62,19 +86,25 @@ export async function readServices({ dynamo, servicesTable }: Connection): Promi
 
 /**
  * Sets a service, in place of what it was. Slots are swept that may keep too much now; set again unchanged, they are swept
- * again, so that a call that broke off can be repeated. Only a higher limit sweeps nothing.
+ * again, so that a call that broke off can be repeated. Only what is sure to keep as much sweeps nothing.
  */
 export async function setService(connection: Connection, input: ServiceSpecInput): Promise<LimitChange<ServiceSpec>> {
   const spec = parsed(serviceSpecSchema, input, 'the service');
-  const before = await readService(connection, spec.serviceId);
   const clusterLimit = await readHistoryLimit(connection);
-  await put(connection, serviceItem(spec));
-  const kept =
-    before && before.removedAt === undefined ? effectiveLimit(before, clusterLimit) : Number.POSITIVE_INFINITY;
-  const keeps = effectiveLimit(spec, clusterLimit);
-  const more = keeps > kept || keeps === Number.POSITIVE_INFINITY;
-  const sweepId = more ? undefined : await startSweep(connection, { reason: 'limit', serviceId: spec.serviceId });
+  const replaced = await put(connection, serviceItem(spec));
+  const before = replaced && serviceIn(replaced);
+  const sweeps = before === undefined || mayKeepLess(spec, before, clusterLimit);
+  const sweepId = sweeps ? await startSweep(connection, { reason: 'limit', serviceId: spec.serviceId }) : undefined;
   return { set: spec, sweepId };
+}
+
+/** Whether slots that keep what they are to keep by `before` may keep too much by `spec`. */
+function mayKeepLess(spec: ServiceSpec, before: Service, clusterLimit: number | undefined): boolean {
+  const keeps = effectiveLimit(spec, clusterLimit);
+  if (keeps === Number.POSITIVE_INFINITY) return false;
+  if (before.removedAt !== undefined || keeps <= effectiveLimit(before, clusterLimit)) return true;
+  // Complete tasks of the iteration before were progress, which no limit touches, and are history now.
+  return spec.mode !== before.mode || (isJob(spec.mode) && spec.jobIteration !== before.jobIteration);
 }
 
 /**
@@ -121,16 +151,26 @@ export async function setHistoryLimit(
   input: number | null,
 ): Promise<LimitChange<number | undefined>> {
   const limit = input === null ? undefined : parsed(historyLimit, input, 'the history limit');
-  const before = await readHistoryLimit(connection);
-  await put(connection, { serviceId: CLUSTER_KEY, historyLimit: limit });
+  const replaced = await put(connection, { serviceId: CLUSTER_KEY, historyLimit: limit });
+  const before = replaced && clusterLimitFromItem(replaced);
   const kept = (of: number | undefined) =>
     of !== undefined && of < 0 ? Number.POSITIVE_INFINITY : (of ?? HISTORY.limit);
   const more = kept(limit) > kept(before) || kept(limit) === Number.POSITIVE_INFINITY;
   return { set: limit, sweepId: more ? undefined : await startSweep(connection, { reason: 'limit' }) };
 }
 
-async function put({ dynamo, servicesTable }: Connection, item: Item): Promise<void> {
-  await retrying(() => dynamo.send(new PutItemCommand({ TableName: servicesTable(), Item: marshall(item) })));
+/**
+ * Writes a record; answers what it took the place of, as it was at that moment: compared with what was read before, two that
+ * set a limit at once could both believe that they had raised it.
+ */
+async function put({ dynamo, servicesTable }: Connection, item: Item): Promise<Item | undefined> {
+  const command = new PutItemCommand({
+    TableName: servicesTable(),
+    Item: marshall(item),
+    ReturnValues: 'ALL_OLD',
+  });
+  const { Attributes } = await retrying(() => dynamo.send(command));
+  return Attributes && unmarshall(Attributes);
 }
 
 /** Sends the first page of a sweep. Answers its id. */

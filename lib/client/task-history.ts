@@ -27,6 +27,7 @@ export interface SlotHistory {
   readonly limit: number | undefined;
   /** The oldest first. */
   readonly tasks: readonly TaskVerdict[];
+  /** Tasks, and the records of the service and of the cluster's limit, that are not of their shape. */
   readonly malformed: readonly Malformed[];
 }
 
@@ -61,6 +62,6 @@ export async function taskHistory(connection: Connection, slot: string): Promise
         why: REASONS[rule],
       };
     }),
-    malformed,
+    malformed: [...(book.malformed ?? []), ...malformed],
   };
 }

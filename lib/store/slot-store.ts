@@ -188,7 +188,10 @@ function outcomeOf(response: BatchStatementResponse | undefined): WriteOutcome {
   return failure.name === 'ConflictError' ? 'changed' : failure;
 }
 
-/** Marks tasks as to be removed: all of them, or, if one has changed meanwhile, none, for them to be looked at again. */
+/**
+ * Marks tasks as to be removed: all of them, or, if one has changed meanwhile, none, for them to be looked at again. One that
+ * can never be written is found by halves, so that it keeps none of the others from being marked.
+ */
 async function markAll(
   dynamo: DynamoDBClient,
   table: string,
@@ -196,16 +199,17 @@ async function markAll(
   now: EpochMs,
   signal: AbortSignal | undefined,
 ): Promise<WriteOutcome[]> {
-  const command = new TransactWriteItemsCommand({
-    TransactItems: writes.map(({ task }) => markWrite(table, task, now)),
-  });
   try {
-    await dynamo.send(command, signal ? { abortSignal: signal } : {});
+    const TransactItems = writes.map(({ task }) => markWrite(table, task, now));
+    await dynamo.send(new TransactWriteItemsCommand({ TransactItems }), signal ? { abortSignal: signal } : {});
     return writes.map(() => 'done');
   } catch (error) {
     const failure = storeError(error);
-    if (failure.name !== 'ConflictError') throw failure;
-    return writes.map(() => 'changed');
+    if (failure.name === 'ConflictError') return writes.map(() => 'changed');
+    if (failure.name === 'RetryError' || writes.length === 1) return writes.map(() => failure);
+    const half = Math.ceil(writes.length / 2);
+    const first = await markAll(dynamo, table, writes.slice(0, half), now, signal);
+    return [...first, ...(await markAll(dynamo, table, writes.slice(half), now, signal))];
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ServiceId, TaskId } from '../ids.ts';
+import { clip } from '../schema.ts';
 import { REAPER } from '../settings.ts';
 import type { Clock, EpochMs } from '../time.ts';
 import { decideSlot, isRemovable, type ReapRule, type SlotService, type SlotTask } from './history.ts';
@@ -15,7 +16,7 @@ export interface StoredSlotTask extends SlotTask {
   readonly desiredAt?: EpochMs | undefined;
 }
 
-/** Something stored that is no task: it is told of and left alone. */
+/** Something stored that is not of its shape: it is told of and left alone. */
 export interface Malformed {
   readonly key: string;
   readonly problem: string;
@@ -30,6 +31,8 @@ export interface ServiceBook {
   /** Those of the services that were asked for which were ever set. */
   readonly services: ReadonlyMap<ServiceId, Exclude<SlotService, 'none' | 'unknown'>>;
   readonly clusterLimit: number | undefined;
+  /** Records that cannot be read: of services, which count as never set, and of the cluster's limit, which then is none. */
+  readonly malformed?: readonly Malformed[];
 }
 
 /** One write, carried out only if the task is still as it was seen. */
@@ -39,7 +42,10 @@ export interface SlotWrite {
   readonly what: ReapRule | 'mark';
 }
 
-/** `changed`: the task is no longer as it was seen, and was left alone. An error: it may have been carried out, or not. */
+/**
+ * `changed`: the task is no longer as it was seen, and was left alone. An error: it may have been carried out, or not; a
+ * PermanentError: it never can be, the task being malformed in what only this write has to know.
+ */
 export type WriteOutcome = 'done' | 'changed' | Error;
 
 /** The state, as the reaper needs it. */
@@ -124,6 +130,8 @@ async function onceOver(works: readonly SlotWork[], { store, clock, deadline }: 
     for (const work of works) work.fail(error);
     return;
   }
+  // They are told of once, and not for each slot that goes by them.
+  if (works[0]) works[0].misread = book.malformed ?? [];
   const writes: { readonly work: SlotWork; readonly write: SlotWrite }[] = [];
   await inParallel(works, REAPER.slotsAtOnce, async (work) => {
     try {
@@ -194,6 +202,8 @@ class SlotWork {
   /** Whether there is something left to do about it. */
   open = true;
   malformed: readonly Malformed[] = [];
+  /** What is malformed of the services that this slot and others go by. */
+  misread: readonly Malformed[] = [];
   remaining: number | undefined;
   unknown = false;
   /** Whether a task of a slot that is to go waits for the plan that changes it. Nothing would come to the slot for that later. */
@@ -214,7 +224,11 @@ class SlotWork {
   }
 
   settle({ task: { taskId }, what }: SlotWrite, outcome: WriteOutcome): void {
-    if (outcome instanceof Error) {
+    if (outcome instanceof Error && outcome.name === 'PermanentError') {
+      // Tried again and again it would hold up a shard of the stream, and what a sweep has yet to come to.
+      const key = `${this.request.slotKey} ${taskId}`;
+      this.malformed = [...this.malformed, { key, problem: clip(outcome.message, 400) }];
+    } else if (outcome instanceof Error) {
       this.fail(outcome);
     } else if (outcome === 'changed') {
       this.#conflicts++;
@@ -234,7 +248,7 @@ class SlotWork {
       marked: this.#marked,
       remaining: this.remaining,
       conflicts: this.#conflicts,
-      malformed: this.malformed,
+      malformed: [...this.misread, ...this.malformed],
       unknown: this.unknown,
       error: this.#error ?? (this.waits ? new PlanUnderWayError(this.request.slotKey) : undefined),
     };

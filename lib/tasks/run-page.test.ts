@@ -211,6 +211,22 @@ describe('a page', () => {
     },
   );
 
+  it('that is delivered again while it is done leads to one next page, though it was begun', async () => {
+    const world = worldWith(5);
+    let passed = () => {};
+    const waits = new Promise<void>((resolve) => {
+      passed = resolve;
+    });
+    const { readTable } = contextOf(world).sweeps;
+    const sweeps = { readTable: (...args: Parameters<typeof readTable>) => waits.then(() => readTable(...args)) };
+    const second = runPage(first(), contextOf(world, { sweeps }));
+    await runPage(first(), contextOf(world));
+    passed();
+    expect((await second).kind).toBe('done');
+    expect(world.pages).toHaveLength(1);
+    expect(world.sweeps.get('s')).toMatchObject({ page: 1 });
+  });
+
   it('that is delivered twice at once leads to one sweep', async () => {
     const world = worldWith(5);
     const ran = await Promise.all([runPage(first(), contextOf(world)), runPage(first(), contextOf(world))]);

@@ -90,6 +90,11 @@ export async function runPage(page: SweepPage, context: PageContext): Promise<Pa
   const outcomes = await reapSlots(part.requests, { ...context, store: context.slots });
   if (!context.tolerant && outcomes.some(({ error }) => error !== undefined)) throw new PageError(page, outcomes);
 
+  // A page that was delivered twice at once, as a schedule's first may be, would go on as two sweeps, each at the whole pace.
+  const meanwhile = await sweeps.readSweep(page.sweepId);
+  if (meanwhile && meanwhile.page > page.page) {
+    return { kind: 'done', record: meanwhile, outcomes, malformed: part.malformed };
+  }
   const { slots } = part;
   const counts = countsOf(outcomes, part);
   const unknown = outcomes.filter((outcome) => outcome.unknown).map(({ slotKey }) => serviceOf(slotKey));
@@ -119,7 +124,8 @@ async function partOf(page: SweepPage, { sweeps, clock, pageTasks }: PageContext
     const services = new Set(tasks.map(({ slotKey }) => serviceOf(slotKey)).filter((id) => id !== NO_SERVICE));
     const book = await sweeps.readServices(services);
     const edges = { from: cursor !== undefined, to: next !== undefined };
-    return { ...viewOfPage(tasks, book, { reason, ...edges, now: clock() }), tasks: tasks.length, malformed, next };
+    const view = viewOfPage(tasks, book, { reason, ...edges, now: clock() });
+    return { ...view, tasks: tasks.length, malformed: [...malformed, ...(book.malformed ?? [])], next };
   }
   const named = reason === 'scaled-away' ? scaledAway(page) : await sweeps.readServiceSlots(service, cursor, pageTasks);
   const cascade = reason === 'scaled-away' ? 'all' : 'removed';

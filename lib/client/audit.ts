@@ -5,7 +5,7 @@ import { holdingOf } from '../tasks/holding.ts';
 import type { Task } from '../tasks/task.ts';
 import { writeNode } from './change-node.ts';
 import type { Connection } from './connection.ts';
-import { readTasks, type StoredTaskKey, scanTasks, tasksOfNode } from './node-tasks.ts';
+import { isOn, readTasks, type StoredTaskKey, scanTasks, tasksOfNode } from './node-tasks.ts';
 import { readAccounts, readNode } from './nodes.ts';
 import { type PlanUnderWay, plansUnderWay, Reservations } from './plans-under-way.ts';
 import { readPool } from './pools.ts';
@@ -168,7 +168,9 @@ async function isFineAtCloserLook(
       for (const task of page) tasks.set(`${task.slotKey} ${task.taskId}`, task);
     }
     const missing = (look.keys.get(node) ?? []).filter(({ slotKey, taskId }) => !tasks.has(`${slotKey} ${taskId}`));
-    for (const task of await readTasks(connection, missing)) tasks.set(`${task.slotKey} ${task.taskId}`, task);
+    for (const task of await readTasks(connection, missing)) {
+      if (isOn(task, pool, node)) tasks.set(`${task.slotKey} ${task.taskId}`, task);
+    }
     const after = (await readAccounts(connection, pool, shards, [node])).get(node);
     if (!before || !after) return true;
     const holdings = [...tasks.values()].filter(({ released }) => !released).map(holdingOf);
@@ -212,7 +214,7 @@ async function homelessOf(
   const left = strange.filter((node) => !there.has(node)).flatMap((node) => keys.get(node) ?? []);
   const tasks = await readTasks(connection, left);
   return tasks
-    .filter(({ released }) => !released)
+    .filter(({ released, nodeId }) => !released && keys.has(nodeId) && !there.has(nodeId) && !accounts.has(nodeId))
     .map(({ taskId, nodeId }) => ({ taskId, nodeId }))
     .sort((a, b) => (a.taskId < b.taskId ? -1 : 1));
 }

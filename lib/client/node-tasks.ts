@@ -40,9 +40,14 @@ export async function* tasksOfNode(connection: Connection, pool: PoolName, node:
       ),
     );
     const keys = (page.Items ?? []).map((item) => unmarshall(item) as unknown as StoredTaskKey);
-    yield await readTasks(connection, keys);
+    yield (await readTasks(connection, keys)).filter((task) => isOn(task, pool, node));
     start = page.LastEvaluatedKey;
   } while (start);
+}
+
+/** Whether the task is one of this node: its id may have been used again elsewhere since the task of that id was reaped. */
+export function isOn(task: Task, pool: PoolName, node: NodeId): boolean {
+  return task.pool === pool && task.nodeId === node;
 }
 
 /** Those of `keys` that are there, by consistent reads. */

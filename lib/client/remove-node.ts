@@ -12,7 +12,7 @@ import { NO_SERVICE, placeOfSlot, type SlotKey, type Task } from '../tasks/task.
 import type { EpochMs } from '../time.ts';
 import { writeNode } from './change-node.ts';
 import type { Connection } from './connection.ts';
-import { readTasks, scanTasks, tasksOfNode } from './node-tasks.ts';
+import { isOn, readTasks, scanTasks, tasksOfNode } from './node-tasks.ts';
 import { NodeNotFoundError, readNode } from './nodes.ts';
 import { poolShards } from './pools.ts';
 import { pause, retrying } from './retrying.ts';
@@ -144,7 +144,9 @@ async function orphan(
   const { dynamo, tables } = connection;
   let current: readonly Task[] | undefined = tasks;
   return retrying(async () => {
-    const left = (current ?? (await readTasks(connection, tasks))).filter(isLeft);
+    const left = (current ?? (await readTasks(connection, tasks))).filter(
+      (task) => isLeft(task) && isOn(task, pool, node),
+    );
     current = undefined;
     if (left.length === 0) return [];
     const { account, accountKey } = await readNode(connection, pool, node);

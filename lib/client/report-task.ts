@@ -11,7 +11,7 @@ import type { Connection } from './connection.ts';
 import { poolShards } from './pools.ts';
 import { retrying } from './retrying.ts';
 
-/** Names a task: its slot and its id. */
+/** Names a task: its slot, its id and the node that it is on. */
 export type TaskRefInput = z.input<typeof taskRefSchema>;
 
 /** `unchanged`: the report was late or repeated. `not-found`: there is no such task (any more). */
@@ -35,6 +35,8 @@ export async function reportTask(
     const { Item } = await dynamo.send(new GetItemCommand({ TableName: tables.tasks, Key: key, ConsistentRead: true }));
     if (!Item) return 'not-found';
     const task = taskFromItem(unmarshall(Item));
+    // A task never moves: this is another one, which has the id of one that was on the node and was reaped.
+    if (task.nodeId !== ref.nodeId) return 'not-found';
     const decision = decideReport(task, report, connection.clock());
     if (decision.kind === 'unchanged') return 'unchanged';
     await writeTaskEnd(db, task, decision.image, decision.exchange);

@@ -51,8 +51,8 @@ describe('the plans of a batch', () => {
         image?.lastPlanId,
       ]),
     ).toEqual([
-      ['web#1 t1', 0, 1, 'shutdown', 'p3'],
-      ['web#3 t3', 0, 1, 'running', 'p5'],
+      ['web#1 t1', 0, NOW, 'shutdown', 'p3'],
+      ['web#3 t3', 0, NOW, 'running', 'p5'],
     ]);
   });
 

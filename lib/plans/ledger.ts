@@ -156,7 +156,10 @@ export function enterAccount(image: Account, ledger: Ledger, facts: Facts, pool:
 export function enterTask(key: TaskKey, image: Task | undefined, ledger: Ledger, facts: Facts): void {
   const known = facts.tasks.get(key);
   const before = known === undefined || known === 'missing' ? 0 : known.version;
-  ledger.tasks.set(key, { before, image: image && { ...image, version: before + 1 } });
+  // The id of a task that was reaped may be used again: what somebody has seen of that one must not pass for this one, so
+  // versions begin with the time.
+  const version = before === 0 ? Math.max(1, image?.createdAt ?? 0) : before + 1;
+  ledger.tasks.set(key, { before, image: image && { ...image, version } });
 }
 
 /** Enters an accepted part into `ledger`; false if the account must be read first, since conditions cannot say it. */

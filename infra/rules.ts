@@ -88,6 +88,7 @@ const RANGES: readonly { setting: string; of: (s: Settings) => number; min: numb
   { setting: 'SWEEPER.visibilitySeconds', of: (s) => s.sweeper.visibilitySeconds, min: 1, max: 43_200, unit: 's' },
   { setting: 'SWEEPER.retentionSeconds', of: (s) => s.sweeper.retentionSeconds, min: 60, max: 1_209_600, unit: 's' },
   { setting: 'SWEEPER.maxReceives', of: (s) => s.sweeper.maxReceives, min: 5, max: 1_000, unit: 'receives' },
+  { setting: 'SWEEPER.maxConcurrency', of: (s) => s.sweeper.maxConcurrency, min: 2, max: 1_000, unit: 'pages' },
   { setting: 'SWEEPER.dailyHour', of: (s) => s.sweeper.dailyHour, min: 0, max: 23, unit: 'hours' },
   { setting: 'SWEEPER.dailyMinute', of: (s) => s.sweeper.dailyMinute, min: 0, max: 59, unit: 'minutes' },
   // AWS advises at least 5 with Lambda: a receive counts even when the invocation was only throttled.

@@ -46,11 +46,12 @@ test('function: runtime, limits, tracing, environment', () => {
   expect(sweeper.logGroup.DeletionPolicy).toBe('Delete');
 });
 
-test('event source: the sweep queue, a page at a time, partial failures reported', () => {
+test('event source: the sweep queue, a page at a time, two of all sweeps at once, partial failures reported', () => {
   expect(sweeper.source.Properties).toEqual({
     EventSourceArn: sqsArn('Berth-sweep'),
     FunctionName: { Ref: sweeper.functionId },
     BatchSize: 1,
+    ScalingConfig: { MaximumConcurrency: 2 },
     FunctionResponseTypes: ['ReportBatchItemFailures'],
     MetricsConfig: { Metrics: ['EventCount'] },
   });

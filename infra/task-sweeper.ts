@@ -40,6 +40,7 @@ export class TaskSweeper extends Construct {
       eventSourceArn: made.queueArn('sweep'),
       // A page is a bounded piece of work by itself.
       batchSize: 1,
+      maxConcurrency: sweeper.maxConcurrency,
       reportBatchItemFailures: true,
       metricsConfig: { metrics: [lambda.MetricType.EVENT_COUNT] },
     });

@@ -173,6 +173,11 @@ export const SWEEPER = {
   pageSlots: 200,
   /** Slots a second that a sweep looks at, at most: the next page is sent with as much delay. */
   slotsPerSecond: 500,
+  /**
+   * Pages done at the same time, whichever sweeps they are of: a thousand services that are set at once are a thousand
+   * sweeps, each at its own pace. The least that Lambda takes.
+   */
+  maxConcurrency: 2,
   /** Seconds that a slot must have been left alone for a scheduled sweep to count it as lost: before, the stream may still come. */
   graceSeconds: 15 * MINUTE,
   /** Seconds a sweep's record is kept, for who wants to see how it went. */

@@ -213,7 +213,7 @@ describe('a page', () => {
 
   it('that is delivered again while it is done leads to one next page, though it was begun', async () => {
     const world = worldWith(5);
-    let passed = () => {};
+    let passed: () => void = () => undefined;
     const waits = new Promise<void>((resolve) => {
       passed = resolve;
     });

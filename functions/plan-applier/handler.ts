@@ -74,7 +74,7 @@ function edgesOf(measure: PoolMeasure, signal: AbortSignal): Edges {
     async again(records, seconds) {
       try {
         const handles = records.map(({ receiptHandle }) => receiptHandle);
-        await makeVisible(sqs, planQueueUrl, handles, seconds);
+        await makeVisible(sqs, planQueueUrl, handles, seconds, signal);
       } catch (error) {
         logger.warn('plans wait for their visibility to end', { pool: records[0]?.group, error: error as Error });
       }

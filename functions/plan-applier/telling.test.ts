@@ -177,14 +177,32 @@ describe('the log', () => {
   });
 });
 
-describe('a database that answers nothing', () => {
+describe('what answers nothing', () => {
   let silent: Server | undefined;
   afterEach(() => {
     silent?.closeAllConnections();
     silent?.close();
   });
 
-  it('is given up before the invocation ends, and the plans are delivered again in order', async () => {
+  it('is given up before the invocation ends: a queue that is to deliver again', async () => {
+    const { pool, plan } = await refusal();
+    const end = new AbortController();
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(end.signal);
+    let requests = 0;
+    silent = createServer(() => {
+      requests++;
+      end.abort();
+    });
+    await applier.startAnew({ AWS_ENDPOINT_URL_SQS: await listenOnLoopback(silent) });
+    applier.refuses = () => true;
+    const records = [recordOf(pool, plan)];
+    expect(await failedOf(applier.invoke(records))).toEqual(ids(records));
+    expect(requests).toBe(1);
+    timeout.mockRestore();
+    await applier.startAnew();
+  });
+
+  it('is given up before the invocation ends: a database, and the plans are delivered again in order', async () => {
     const pool = await applier.newPool();
     // The time is up as soon as a request is under way.
     const end = new AbortController();

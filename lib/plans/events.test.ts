@@ -56,9 +56,15 @@ describe('the events of a result', () => {
     ]);
   });
 
-  it('fit an entry of the event bus, however many nodes refused', () => {
+  it('fit a request to the event bus, ten of them, however many nodes refused', () => {
     const [refused] = eventsOf({ ...result, status: 'rejected', rejectedNodes: refusals(20_000) });
     expect(refused?.detail).toMatchObject({ rejectedCount: 20_000 });
-    expect(Buffer.byteLength(JSON.stringify(refused))).toBeLessThan(256 * 1024);
+    expect(10 * Buffer.byteLength(JSON.stringify(refused))).toBeLessThan(256 * 1024);
+  });
+
+  it('name the first nodes, up to a hundred', () => {
+    const rejectedNodes = refusals(150).map((node) => ({ ...node, message: 'short' }));
+    const [refused] = eventsOf({ ...result, status: 'rejected', rejectedNodes });
+    expect(refused?.detail).toMatchObject({ rejectedNodes: rejectedNodes.slice(0, 100), rejectedCount: 150 });
   });
 });

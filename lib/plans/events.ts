@@ -1,8 +1,12 @@
 import type { NodeId, PlanId } from '../ids.ts';
 import type { PlanResult, RejectedNode } from './result.ts';
 
-/** Rejected nodes that one event names: an entry of EventBridge holds 256 KB. The result has all of them. */
+/**
+ * Rejected nodes that one event names, and bytes that they take. The result has all of them. EventBridge takes 256 KB in one
+ * request, which holds ten events: what it refuses for its size would be told again for ever, and its pool would wait.
+ */
 const MOST_NODES = 100;
+const MOST_NODE_BYTES = 20 * 1024;
 
 /**
  * What the event bus is told of a plan, made from its stored result: the same event again after a redelivery. Consumers
@@ -19,7 +23,7 @@ export type PlanEvent =
         readonly status: PlanResult['status'];
         readonly index: number;
         readonly refreshIndex: number;
-        /** The first hundred by node id; `rejectedCount` says how many there are. */
+        /** The first by node id, at most a hundred and 20 KB of them; `rejectedCount` says how many there are. */
         readonly rejectedNodes: readonly RejectedNode[];
         readonly rejectedCount: number;
         /** RFC 3339, UTC. */
@@ -61,7 +65,7 @@ export function eventsOf({
       status,
       index,
       refreshIndex,
-      rejectedNodes: rejectedNodes.slice(0, MOST_NODES),
+      rejectedNodes: firstOf(rejectedNodes),
       rejectedCount: rejectedNodes.length,
       appliedAt,
     },
@@ -70,4 +74,12 @@ export function eventsOf({
     (nodeId): PlanEvent => ({ type: 'Node Made Ineligible', detail: { pool, nodeId, planId, index, appliedAt } }),
   );
   return [refused, ...ineligible];
+}
+
+function firstOf(nodes: readonly RejectedNode[]): RejectedNode[] {
+  let bytes = 0;
+  return nodes.slice(0, MOST_NODES).filter((node) => {
+    bytes += Buffer.byteLength(JSON.stringify(node));
+    return bytes <= MOST_NODE_BYTES;
+  });
 }

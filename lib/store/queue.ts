@@ -57,6 +57,7 @@ export async function makeVisible(
   queueUrl: string,
   receiptHandles: readonly string[],
   seconds: number,
+  signal?: AbortSignal,
 ): Promise<void> {
   await client.send(
     new ChangeMessageVisibilityBatchCommand({
@@ -67,5 +68,6 @@ export async function makeVisible(
         VisibilityTimeout: seconds,
       })),
     }),
+    signal ? { abortSignal: signal } : {},
   );
 }

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import * as z from 'zod/mini';
 import { isId } from '../ids.ts';
 import { boundedProblems, listOf, type Problem, problemsOf } from '../schema.ts';
@@ -29,7 +30,11 @@ export function checkPlan(
   const stops = checkedEntries(input, 'stops', stopSchema, problems);
   const preemptions = checkedEntries(input, 'preemptions', preemptionSchema, problems);
   problems.push(...repeatedTasks(input));
-  if (envelope.success && problems.length === 0) return { plan: { ...envelope.data, placements, stops, preemptions } };
+  if (envelope.success && problems.length === 0) {
+    const plan: Plan = { ...envelope.data, placements, stops, preemptions };
+    problems.push(...tooManyNames(plan));
+    if (problems.length === 0) return { plan };
+  }
   return { problems: boundedProblems(problems) };
 }
 
@@ -82,4 +87,18 @@ function repeatedTasks(input: unknown): Problem[] {
     }
   }
   return problems;
+}
+
+/** Bytes that the ids which a result may have to name take of the 400 KB of its item, compressed as they are stored. */
+const MOST_NAMED_BYTES = 256 * 1024;
+
+/** A result names every node that refuses and every task that is gone: it would have no room for 5,000 random ids of 128 characters. */
+function tooManyNames({ placements, stops, preemptions }: Plan): Problem[] {
+  const nodes = new Set(placements.map(({ nodeId }) => nodeId));
+  const names = [...nodes, ...[...stops, ...preemptions].map(({ taskId }) => taskId)].join();
+  if (names.length <= MOST_NAMED_BYTES) return [];
+  const bytes = gzipSync(names).length;
+  if (bytes <= MOST_NAMED_BYTES) return [];
+  const message = `the ids of its nodes and of the tasks that it ends take ${bytes} bytes, a result has room for ${MOST_NAMED_BYTES}: split the plan by node`;
+  return [{ path: '', message }];
 }

@@ -163,6 +163,13 @@ function needsAhead({ plan, parts, ledger, facts, pool, now }: Run, { from }: Pr
   return needs;
 }
 
+/**
+ * Refusals of a plan that say why in full: a message may name a task with the longest of ids, and the item that all of them
+ * stand in holds 400 KB (`tooManyNames` in check-plan.ts bounds the rest). Those after them have their codes.
+ */
+const MOST_MESSAGES = 250;
+const NOT_TOLD = `the code says why: only the first ${MOST_MESSAGES} refusals of a plan are told in full`;
+
 function refuse(
   run: Run,
   progress: Progress,
@@ -178,9 +185,10 @@ function refuse(
   run.ledger = trial;
   run.marked.push(...verdicts.marked);
   run.withheld.push(...verdicts.withheld);
+  const told = progress.tally.rejected.length < MOST_MESSAGES;
   const tally = addTallies(progress.tally, {
     ...NO_TALLY,
-    rejected: [rejected],
+    rejected: [told ? rejected : { ...rejected, message: NOT_TOLD }],
     ineligible: verdicts.marked.map(({ nodeId }) => nodeId),
   });
   return { kind: 'on', progress: { ...next, tally } };

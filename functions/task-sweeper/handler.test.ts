@@ -4,6 +4,7 @@ import { SWEEPER } from '../../lib/settings.ts';
 import { marshall, unmarshall } from '../../lib/store/dynamo.ts';
 import { sweepKey } from '../../lib/store/keys.ts';
 import type { SweepPageInput } from '../../lib/tasks/sweep.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import { taskOf } from '../../test/support/builders.ts';
 import { keepOutput, type Output } from '../../test/support/output.ts';
 import {
@@ -116,6 +117,29 @@ describe('a page', () => {
     expect(sent).toEqual([]);
     expect(output.objects()).toEqual([]);
     expect([await recordOf(page), await leftOf(slotKeys)]).toEqual([before, left]);
+  });
+
+  it('of slots that are scaled away keeps what was placed after that was sent, on this page and on the next', async () => {
+    const serviceId = await sweeper.newService(1);
+    const slots: [number, number][] = [[0, SWEEPER.pageSlots]];
+    const first = messageOf(pageOf({ reason: 'scaled-away', serviceId, slots }));
+    const sentAt = Number(first.attributes.SentTimestamp);
+    for (const slot of [0, SWEEPER.pageSlots]) {
+      const placed = (id: string, createdAt: number) =>
+        taskOf(
+          `${id}-${slot}`,
+          { serviceId, slot },
+          { state: 'failed', released: true, createdAt: createdAt as EpochMs },
+        );
+      await sweeper.put(placed('before', sentAt - 1), placed('later', sentAt + 1));
+    }
+    const sent = noteMessages();
+    expect(await failedOf(sweeper.sweep([first]))).toEqual([]);
+    expect(await sweeper.tasksOf(`${serviceId}#0`)).toEqual(['later-0']);
+    const next = messageOf(sent[0]?.MessageBody ?? '');
+    next.attributes.SentTimestamp = String(sentAt + 5_000);
+    expect(await failedOf(sweeper.sweep([next]))).toEqual([]);
+    expect(await sweeper.tasksOf(`${serviceId}#${SWEEPER.pageSlots}`)).toEqual([`later-${SWEEPER.pageSlots}`]);
   });
 
   it('of a removed service marks what an agent may have, and deletes the rest, history and all', async () => {

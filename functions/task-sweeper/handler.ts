@@ -58,7 +58,9 @@ async function handlePage(record: SQSRecord, deadline: EpochMs, signal: AbortSig
     logger.error('message is no page of a sweep; it is set aside', { messageId, reason: read.reason });
     return;
   }
-  const { page } = read;
+  // By the queue's clock, which is AWS's as the applier's is; that of whoever scales may be wrong by hours.
+  const sentAt = Number(record.attributes.SentTimestamp) as EpochMs;
+  const page = read.page.reason === 'scaled-away' ? { placedBefore: sentAt, ...read.page } : read.page;
   const receives = Number(record.attributes.ApproximateReceiveCount);
   const slots = slotStore(dynamo, tables, shards, signal);
   const sweeps = sweepStore({ dynamo, tables, sqs, queueUrl, signal });

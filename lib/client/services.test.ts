@@ -91,15 +91,18 @@ describe('setting a service', () => {
     const set = (historyLimit: number) =>
       bed.berth.setService({ serviceId: service, mode: 'replicated', historyLimit });
     await set(3);
-    const { dynamo } = bed.connection;
     let others = 0;
-    const send = vi.spyOn(dynamo, 'send').mockImplementation(async function (this: typeof dynamo, command: unknown) {
+    const send = DynamoDBClient.prototype.send as (this: DynamoDBClient, command: unknown) => Promise<unknown>;
+    const spy = vi.spyOn(DynamoDBClient.prototype, 'send').mockImplementation(async function (
+      this: DynamoDBClient,
+      command: unknown,
+    ) {
       // Somebody raises the limit right before this call writes its own, which is higher than the one that it began with.
       if (command instanceof PutItemCommand && others++ === 0) await set(10);
-      return DynamoDBClient.prototype.send.call(this, command as never);
+      return send.call(this, command);
     } as never);
     const { sweepId } = await set(5);
-    send.mockRestore();
+    spy.mockRestore();
     expect(sweepId).toBeDefined();
   });
 

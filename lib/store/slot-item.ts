@@ -24,6 +24,8 @@ const slotTaskSchema = z.object({
   released: z.boolean(),
   appliedAt: z.optional(epochMs),
   desiredAt: z.optional(epochMs),
+  // It orders nothing: one that is none is as good as missing.
+  createdAt: z.catch(z.optional(epochMs), undefined),
   stateTimes: z.optional(z.record(z.string(), epochMs)),
   jobIteration: z.optional(z.int()),
   undo: z.optional(z.unknown()),

@@ -200,6 +200,20 @@ describe('a slot that is to go', () => {
     expect(outcomes).toMatchObject([{ deleted: gone, marked: ['run'], remaining: 2, error: undefined }]);
   });
 
+  it('keeps what was placed in it after it was scaled away, a plan that is under way included', async () => {
+    const at = (createdAt: number) =>
+      ({ createdAt: createdAt as EpochMs, state: 'running', desiredState: 'running' }) as const;
+    const placed = [
+      task('web#1', 'before', at(499)),
+      task('web#1', 'then', at(500)),
+      task('web#1', 'after', at(501)),
+      task('web#1', 'planned', { ...at(501), undo: {} }),
+    ];
+    const request = slot('web#1', { cascade: 'all', placedBefore: 500 as EpochMs });
+    const { outcomes } = await reap([request], { tasks: placed });
+    expect(outcomes).toMatchObject([{ marked: ['before', 'then'], deleted: [], error: undefined }]);
+  });
+
   it('is one of a removed service if that is why', async () => {
     const request = slot('web#1', { cascade: 'removed' });
     const removed = await reap([request], { tasks, services: { web: 'removed' } });

@@ -14,6 +14,8 @@ export interface StoredSlotTask extends SlotTask {
   readonly released: boolean;
   /** When what is wanted of it was last moved. */
   readonly desiredAt?: EpochMs | undefined;
+  /** When it was placed. */
+  readonly createdAt?: EpochMs | undefined;
 }
 
 /** Something stored that is not of its shape: it is told of and left alone. */
@@ -67,6 +69,8 @@ export interface SlotRequest {
    * its service is removed. Left out: nothing.
    */
   readonly cascade?: 'all' | 'removed' | undefined;
+  /** Of a slot that is scaled away, what was placed later stays. Left out: nothing does. */
+  readonly placedBefore?: EpochMs | undefined;
 }
 
 /** What became of a slot. */
@@ -157,7 +161,7 @@ async function writesOf(
   book: ServiceBook,
   { store, clock, deadline }: Pick<ReapContext, 'store' | 'clock' | 'deadline'>,
 ): Promise<readonly SlotWrite[]> {
-  const { slotKey, removable, cascade } = work.request;
+  const { slotKey, removable, cascade, placedBefore = Number.POSITIVE_INFINITY } = work.request;
   if (!work.place) {
     work.malformed = [{ key: slotKey, problem: 'not the key of a slot: service#number or service@node is expected' }];
     return [];
@@ -171,8 +175,9 @@ async function writesOf(
   work.malformed = malformed;
   work.remaining = tasks.length;
   if (all) {
-    work.waits = tasks.some(({ undo }) => undo !== undefined);
-    return tasks.flatMap(writeOfDoomed);
+    const doomed = tasks.filter(({ createdAt = 0 }) => createdAt <= placedBefore);
+    work.waits = doomed.some(({ undo }) => undo !== undefined);
+    return doomed.flatMap(writeOfDoomed);
   }
   return decideSlot(tasks, service, book.clusterLimit).verdicts.flatMap((verdict) =>
     'reap' in verdict ? [{ task: verdict.task, what: verdict.reap }] : [],

@@ -128,9 +128,10 @@ async function partOf(page: SweepPage, { sweeps, clock, pageTasks }: PageContext
     return { ...view, tasks: tasks.length, malformed: [...malformed, ...(book.malformed ?? [])], next };
   }
   const named = reason === 'scaled-away' ? scaledAway(page) : await sweeps.readServiceSlots(service, cursor, pageTasks);
-  const cascade = reason === 'scaled-away' ? 'all' : 'removed';
+  const [cascade, placedBefore] =
+    reason === 'scaled-away' ? (['all', page.placedBefore] as const) : (['removed'] as const);
   return {
-    requests: named.slotKeys.map((slotKey) => ({ slotKey, removable: true, cascade })),
+    requests: named.slotKeys.map((slotKey) => ({ slotKey, removable: true, cascade, placedBefore })),
     ...{ slots: named.slotKeys.length, tasks: 0, unknownServices: [], malformed: [] },
     next: named.next,
   };

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { serviceId } from '../ids.ts';
-import { integer, listOf, objectOf, oneOf, text } from '../schema.ts';
+import { epochMs, integer, listOf, objectOf, oneOf, text } from '../schema.ts';
 import { SWEEPER } from '../settings.ts';
 import { type EpochMs, type EpochSeconds, expiryAfter } from '../time.ts';
 import { decideSlot, type SlotService } from './history.ts';
@@ -57,6 +57,11 @@ const pageSchema = objectOf({
   serviceId: z.optional(serviceId),
   /** Of that service, the slots that are scaled away. */
   slots: z.optional(slotRanges),
+  /**
+   * Tasks of these slots that were placed later stay: somebody has scaled up again, while the sweep, which may take an hour,
+   * had yet to come there. Left out: the moment at which the first page was sent.
+   */
+  placedBefore: z.optional(epochMs),
   page: z._default(number, 0),
   /**
    * Where the page begins, in the words of whoever reads it. Left out: at the beginning. A key of DynamoDB's has up to

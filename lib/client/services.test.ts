@@ -248,6 +248,10 @@ describe('a sweep', () => {
     expect((await bed.berth.waitForSweep(sweepId)).finishedAt).toBeDefined();
     expect(await bed.berth.sweepRecord('none')).toBeUndefined();
   });
+
+  it.each(['', 'x'.repeat(3_000), 7])('is asked for by no id that no sweep can have', async (id) => {
+    await expect(bed.berth.sweepRecord(id as string)).rejects.toThrow(/the id of the sweep.*1 to 128 characters/);
+  });
 });
 
 describe('the history of a slot', () => {
@@ -268,5 +272,10 @@ describe('the history of a slot', () => {
 
   it.each(['', 'web', '#1', 'web#', 'web#one', 'a b#1', 'web@'])('refuses %j, which is no slot', async (slot) => {
     await expect(bed.berth.taskHistory(slot)).rejects.toThrow(/expected service#number, or service@node/);
+  });
+
+  it.each([undefined, 7, 'x'.repeat(1_000_000)])('tells shortly of what is no slot', async (slot) => {
+    const asking = bed.berth.taskHistory(slot as string);
+    await expect(asking).rejects.toThrow(/^the slot is invalid: expected service#number.{1,150}$/);
   });
 });

@@ -1,8 +1,9 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { parsed } from '../schema.ts';
 import { marshall, unmarshall } from '../store/dynamo.ts';
 import { sweepKey } from '../store/keys.ts';
 import { sweepFromItem } from '../store/sweep-store.ts';
-import type { SweepRecord } from '../tasks/sweep.ts';
+import { type SweepRecord, sweepIdSchema } from '../tasks/sweep.ts';
 import type { Connection } from './connection.ts';
 import { pause, retrying } from './retrying.ts';
 
@@ -22,12 +23,12 @@ export interface SweepWaitOptions {
 /** Milliseconds between two looks: a page takes a second or so. */
 const LOOK_MS = 500;
 
-/** How a sweep goes; undefined: none of its pages is done yet, or its record is gone. */
+/** How a sweep goes; undefined: none of its pages is done yet, or its record is gone. Throws InvalidInputError for what is no id. */
 export async function readSweep(
   { dynamo, servicesTable }: Connection,
   sweepId: string,
 ): Promise<SweepRecord | undefined> {
-  const key = marshall({ serviceId: sweepKey(sweepId) });
+  const key = marshall({ serviceId: sweepKey(parsed(sweepIdSchema, sweepId, 'the id of the sweep')) });
   const command = new GetItemCommand({ TableName: servicesTable(), Key: key, ConsistentRead: true });
   const { Item } = await retrying(() => dynamo.send(command));
   return Item && sweepFromItem(unmarshall(Item));

@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../schema.ts';
+import { InvalidInputError, shown } from '../schema.ts';
 import { CLUSTER_KEY } from '../store/keys.ts';
 import { bookOf } from '../store/services.ts';
 import { readSlot } from '../store/slot-store.ts';
@@ -33,9 +33,9 @@ export interface SlotHistory {
 
 /** What the reaper would do about a slot now, task by task, and why. Nothing is written. */
 export async function taskHistory(connection: Connection, slot: string): Promise<SlotHistory> {
-  const place = placeOfSlot(slot);
+  const place = typeof slot === 'string' ? placeOfSlot(slot) : undefined;
   if (!place) {
-    const message = `expected service#number, or service@node for a global service, got ${JSON.stringify(slot)}`;
+    const message = `expected service#number, or service@node for a global service, got ${shown(slot)}`;
     throw new InvalidInputError('the slot', [{ path: '', message }]);
   }
   const { dynamo, tables, servicesTable } = connection;

@@ -26,6 +26,9 @@ export type SweepReason = (typeof SWEEP_REASONS)[number];
 /** Reasons for which a service must be named: without one the whole table would be swept. */
 const OF_A_SERVICE: readonly SweepReason[] = ['service-removed', 'scaled-away'];
 
+/** A sweep of a schedule is named by its time, others as `ulid` has it. */
+export const sweepIdSchema = text(1, 128);
+
 const number = integer(0, Number.MAX_SAFE_INTEGER);
 
 /** Slots from the first number to the last, both included. */
@@ -51,7 +54,7 @@ export const slotRanges = listOf(slotRange, RANGES).check(
 const pageSchema = objectOf({
   apiVersion: z.literal('berth/v1', { error: '"berth/v1"' }),
   kind: z.literal('SweepPage', { error: '"SweepPage"' }),
-  sweepId: text(1, 128),
+  sweepId: sweepIdSchema,
   reason: oneOf(SWEEP_REASONS),
   /** The service whose slots are looked at. Left out: all there are. */
   serviceId: z.optional(serviceId),

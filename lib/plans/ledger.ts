@@ -85,8 +85,10 @@ export function copyOf(ledger: Ledger): Ledger {
 /** Actions that every transaction of a pool takes: its index, and which nodes the commit changed. */
 export const POOL_ACTIONS = 2;
 
+type Writes = Pick<Commit, 'nodes' | 'tasks' | 'windows' | 'events'>;
+
 /** Actions of a transaction that writes what stands in `ledger`, the pool and results not counted. */
-export function countWrites({ nodes, tasks, windows, events }: Ledger): number {
+export function countWrites({ nodes, tasks, windows, events }: Writes): number {
   return nodes.size + tasks.size + windows.size + events.size;
 }
 

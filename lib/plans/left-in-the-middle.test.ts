@@ -8,6 +8,7 @@ import { runPlan, type Stage, stageOf } from '../../test/support/stages.ts';
 import type { NodeId } from '../ids.ts';
 import type { Task } from '../tasks/task.ts';
 import { taskKeyOf } from './decide-part.ts';
+import type { PlanInput } from './plan.ts';
 
 /** Tasks that a plan has reserved whose message ended in the dead-letter queue, met by other plans of the pool. */
 
@@ -102,6 +103,56 @@ describe.each(RESERVED)('$what that a plan left reserved', ({ task }) => {
     expect(result).toMatchObject({ status: 'rejected', rejectedNodes: [{ code: 'node-down' }] });
     const before = task === PENDING ? PENDING : WAS;
     expect({ ...(taskIn(on) as Task), version: 0 }).toEqual({ ...before, version: 0 });
+    expect(problems(on)).toEqual([]);
+  });
+});
+
+describe('what a plan had given that it left in the middle', () => {
+  const PORT = { ip: '10.0.0.1', value: 80 };
+  const VOLUME = { source: 'v', mode: 'single-writer' } as const;
+  type Orders = Pick<PlanInput, 'stops' | 'preemptions' | 'placements'>;
+  const orders: Orders = { stops: [ending('t1')] };
+  it.each([
+    { what: 'a port', wants: { ports: [PORT] }, orders },
+    { what: 'a core', wants: { cores: [0] }, orders },
+    { what: 'a volume', wants: { volumes: [VOLUME] }, orders },
+    {
+      what: 'a volume that they share',
+      wants: { volumes: [VOLUME] },
+      others: { volumes: [{ ...VOLUME, mode: 'reader-only' as const }] },
+      orders,
+    },
+    { what: 'a port of a preempted task', wants: { ports: [PORT] }, orders: { preemptions: [ending('t1')] } as Orders },
+    {
+      what: 'a port by an update in place',
+      wants: { ports: [PORT] },
+      orders: { placements: [placing('t1')] } as Orders,
+    },
+  ])('stays with those who have taken it since: $what', ({ wants, others = wants, orders }) => {
+    const held = taskOf('t1', wants);
+    const accounts = [accountWith({ nodeId: 'n1', capacity: {}, cores: [0] }, [held])];
+    for (const nodeId of ['n2', 'n3']) accounts.push(accountWith({ nodeId, capacity: {} }));
+    const on = stageOf(poolOf('prod', { index: 7 }), {
+      accounts: new Map(accounts.map((account) => [account.nodeId, account])),
+      tasks: new Map([[taskKeyOf(held), held]]),
+    });
+    const rest = [2, 3, 4].map((at) => placing(`t${at}`, { slot: at, nodeId: at < 4 ? 'n2' : 'n3' }));
+    const left = delivered('left', { allAtOnce: true, ...orders, placements: [...(orders.placements ?? []), ...rest] });
+    let commits = 0;
+    const result = runPlan(left, on, 8, () => {
+      if (commits++ > 0) return;
+      // Its message has ended in the dead-letter queue. Others go on; then it is redriven.
+      const taking = delivered('u', { placements: [placing('u1', { slot: 9, ...others })] });
+      expect(runPlan(taking, on)).toMatchObject({ status: 'applied' });
+      const n3 = on.facts.accounts.get('n3' as NodeId);
+      if (n3 && n3 !== 'missing')
+        on.facts.accounts.set('n3' as NodeId, { ...n3, status: 'down', version: n3.version + 1 });
+    });
+    expect(result).toMatchObject({ status: 'rejected', rejectedNodes: [{ nodeId: 'n3', code: 'node-down' }] });
+    expect(taskIn(on)).toMatchObject(
+      orders.placements ? { desiredState: 'running' } : { desiredState: 'shutdown', released: true },
+    );
+    expect(taskIn(on)).not.toHaveProperty('undo');
     expect(problems(on)).toEqual([]);
   });
 });

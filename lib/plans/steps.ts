@@ -1,10 +1,11 @@
-import { type Exchange, exchanged } from '../nodes/account.ts';
+import { type Account, type Exchange, exchanged } from '../nodes/account.ts';
+import { FREE } from '../nodes/claims.ts';
 import type { Pool } from '../nodes/pool.ts';
 import { holdingOf } from '../tasks/holding.ts';
 import { isTerminal, laterDesired } from '../tasks/states.ts';
 import type { Task } from '../tasks/task.ts';
 import type { EpochMs } from '../time.ts';
-import { isUpdatedBy, type NodePart, type PartEffect, taskKeyOf } from './decide-part.ts';
+import { isUpdatedBy, type NodePart, type PartEffect, type TaskKey, taskKeyOf } from './decide-part.ts';
 import { decideOn } from './decide-plan.ts';
 import { alsoNeeds, type Facts, type Needs, noNeeds } from './facts.ts';
 import { differenceOf, leftOf } from './in-place.ts';
@@ -125,15 +126,41 @@ export function carryOut({ kind, order }: Order, plan: Plan, ledger: Ledger, fac
     const stateTimes = { ...task.stateTimes, assigned: now };
     enterTask(key, { ...task, state: 'assigned', appliedAt: now, stateTimes }, ledger, facts);
   } else if (task.undo) {
-    const { undo: _done, ...rest } = task;
-    const wanted =
-      'resources' in order
-        ? task.desiredState
-        : laterDesired(task.desiredState, 'desiredState' in order ? order.desiredState : 'shutdown');
-    const desiredAt = wanted === task.desiredState ? task.desiredAt : now;
-    enterTask(key, { ...rest, desiredState: wanted, desiredAt }, ledger, facts);
+    enterChanged(key, task, order, ledger, facts, now);
   }
   return DONE;
+}
+
+/** Enters a task that was there as its order leaves it, for good. */
+function enterChanged(
+  key: TaskKey,
+  task: Task,
+  order: Order['order'],
+  ledger: Ledger,
+  facts: Facts,
+  now: EpochMs,
+): void {
+  const { undo: _done, ...rest } = task;
+  const wanted =
+    'resources' in order
+      ? task.desiredState
+      : laterDesired(task.desiredState, 'desiredState' in order ? order.desiredState : 'shutdown');
+  const desiredAt = wanted === task.desiredState ? task.desiredAt : now;
+  enterTask(key, { ...rest, desiredState: wanted, desiredAt }, ledger, facts);
+}
+
+/** Whether somebody else holds by now what `takes` would have again. */
+function isTakenIn({ claims, sharers }: Account, { takes }: Exchange): boolean {
+  return takes.some(({ taskId, claims: asked }) =>
+    asked.some(({ key, kind, mode }) => {
+      const holder = claims.get(key) ?? FREE;
+      // Beside its holder a port is held by who ignores collisions.
+      if (kind === 'port' && mode === 'ignoring') return false;
+      const shared =
+        kind === 'volume' && mode === 'exclusive' && [...(sharers.get(key) ?? [])].some((id) => id !== taskId);
+      return shared || (holder !== FREE && holder !== taskId);
+    }),
+  );
 }
 
 /** Gives a reserved order back: everything is as it was before, unless the task has ended meanwhile. */
@@ -168,13 +195,19 @@ export function giveBack(
       const { gives, takes } = differenceOf(task, yielded);
       enterTask(key, yielded, ledger, facts);
       move({ gives: [gives], takes: [takes] });
-    } else if (kind === 'yield') {
-      const { takes } = differenceOf(task, restored);
-      enterTask(key, restored, ledger, facts);
-      move({ gives: [], takes: [takes] });
     } else {
+      const exchange: Exchange =
+        kind === 'yield'
+          ? { gives: [], takes: [differenceOf(task, restored).takes] }
+          : { gives: task.released ? [] : [holdingOf(task)], takes: restored.released ? [] : [holdingOf(restored)] };
+      const account = accountAfter(part.nodeId, ledger, facts, now);
+      // It was left in the middle, and others have taken what it had given: two cannot hold it, so the order stands.
+      if (account && account !== 'missing' && isTakenIn(account, exchange)) {
+        enterChanged(key, task, order, ledger, facts, now);
+        return DONE;
+      }
       enterTask(key, restored, ledger, facts);
-      move({ gives: task.released ? [] : [holdingOf(task)], takes: restored.released ? [] : [holdingOf(restored)] });
+      move(exchange);
     }
   }
   return DONE;

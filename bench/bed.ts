@@ -65,11 +65,6 @@ export class Bed {
     return items.reduce((sum, item) => sum + windowFromItem(item).version, 0);
   }
 
-  /** The database, past the meter of the functions. */
-  get dynamo() {
-    return this.#connection.dynamo;
-  }
-
   get #invocations(): number {
     return this.engine.functions.get(APPLIER)?.statistics.invocations ?? 0;
   }

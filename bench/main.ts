@@ -25,7 +25,7 @@ const BENCHES: Readonly<Record<string, (engine: () => Promise<Bed>, onProgress: 
   refused: async (engine) => refused(await engine()),
   large: async () => large(),
   pools: async (engine) => pools(await engine()),
-  reaper: async (engine, onProgress) => reaper(await engine(), onProgress, (points) => drawn.push(...points)),
+  reaper: async () => reaper((points) => drawn.push(...points)),
 };
 
 /** What the reaper's experiment has shown, step by step. */

@@ -1,15 +1,20 @@
-import { BatchWriteItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import { changedSlots } from '../functions/task-reaper/records.ts';
+import { sha256 } from '../lib/hash.ts';
 import type { NodeId, PlanId, PoolName, ServiceId, TaskId } from '../lib/ids.ts';
+import { REAPER, SWEEPER } from '../lib/settings.ts';
 import { marshall } from '../lib/store/dynamo.ts';
+import { CLUSTER_KEY } from '../lib/store/keys.ts';
 import { taskItem } from '../lib/store/records.ts';
+import { serviceItem } from '../lib/store/services.ts';
+import { slotStore } from '../lib/store/slot-store.ts';
+import { sweepStore } from '../lib/store/sweep-store.ts';
+import { type ReapContext, reapSlots } from '../lib/tasks/reap.ts';
+import { runPage } from '../lib/tasks/run-page.ts';
 import { slotKeyOf, type Task } from '../lib/tasks/task.ts';
 import type { EpochMs } from '../lib/time.ts';
-import { totalUsage, type Usage, usageBetween } from '../local/dynamodb/usage.ts';
-import type { Bed } from './bed.ts';
+import { CountedDatabase } from './counted-database.ts';
 import type { Figure } from './figure.ts';
-
-const REAPER = 'TaskReaper';
-const SWEEPER = 'TaskSweeper';
 
 /** The experiment of moby/swarmkit#2672, with every task replaced ten times over: services, replicas of each, and all of it again. */
 const SERVICES = 400;
@@ -36,54 +41,39 @@ export interface ReaperPoint {
   readonly requestsPerEnd: number;
 }
 
-/** What the reaper asks of DynamoDB per task that ends, while tasks come and go and the table grows. */
-export async function reaper(
-  bed: Bed,
-  onProgress: (step: string) => void,
-  onPoints: (points: readonly ReaperPoint[]) => void,
-): Promise<Figure[]> {
-  const slots = new Slots(bed);
-  await bed.berth.setHistoryLimit(LIMIT);
-  await bed.engine.eventSources.idle(SWEEPER);
+/** What reaper and sweeper ask of DynamoDB per task that ends, while tasks come and go and the table grows. */
+export async function reaper(onPoints: (points: readonly ReaperPoint[]) => void): Promise<Figure[]> {
+  const cluster = new Cluster();
   const points: ReaperPoint[] = [];
-  let whole = 0;
   let ended = 0;
-  let queries = 0;
   for (let pass = 0; pass < PASSES; pass++) {
     const services = Array.from({ length: SERVICES }, (_, at) => `svc-${pass}-${at}`);
     const places = services.flatMap((service) =>
       Array.from({ length: REPLICAS }, (_, at) => ({ service, slot: at + 1 })),
     );
-    await slots.setServices(services);
+    cluster.setServices(services);
     for (let run = 0; run < REPLACEMENTS; run++) {
-      // What runs meanwhile is of no concern to the reaper, and is written last: the local database takes three milliseconds a task.
-      onProgress(`reaper, pass ${pass + 1} of ${PASSES}, replacement ${run + 1} of ${REPLACEMENTS}`);
-      const usage = await slots.replace(places, run);
+      const requests = await cluster.replace(places, run);
       ended += places.length;
-      whole += totalUsage(usage).requests;
-      queries += usage.Query?.requests ?? 0;
-      points.push({ tasks: slots.tasks, requestsPerEnd: totalUsage(usage).requests / places.length });
+      points.push({ tasks: ended + places.length, requestsPerEnd: requests / places.length });
     }
-    onProgress(`reaper, pass ${pass + 1} of ${PASSES}, services removed`);
-    await slots.put(places.map((place) => slots.task(place, REPLACEMENTS, 'running')));
-    whole += await slots.remove(services, places, REPLACEMENTS);
+    await cluster.remove(services, places, REPLACEMENTS);
     ended += places.length;
   }
   onPoints(points);
+  const { requests } = cluster.database;
   const quarter = points.length / 4;
   const mean = (of: readonly ReaperPoint[]) => of.reduce((sum, point) => sum + point.requestsPerEnd, 0) / of.length;
-  const changes = PASSES * REPLACEMENTS * SERVICES * REPLICAS;
+  const [first, last] = [mean(points.slice(0, quarter)), mean(points.slice(-quarter))];
+  const whole = `${(PASSES * SERVICES).toLocaleString('en')} services removed included`;
   return [
-    bounded('requests per task that ends, first quarter', mean(points.slice(0, quarter)), REQUESTS_PER_END),
-    bounded('requests per task that ends, last quarter', mean(points.slice(-quarter)), REQUESTS_PER_END),
-    bounded('last quarter by first', mean(points.slice(-quarter)) / mean(points.slice(0, quarter)), FLAT),
-    bounded('slots read per slot that changed', queries / changes, 1),
-    bounded(
-      `requests per task that ends, ${PASSES * SERVICES} services removed included`,
-      whole / ended,
-      REQUESTS_PER_END,
-    ),
-    ...(await bySize(slots, onProgress)),
+    bounded('requests per task that ends, first quarter', first, REQUESTS_PER_END),
+    bounded('requests per task that ends, last quarter', last, REQUESTS_PER_END),
+    bounded('last quarter by first', last / first, FLAT),
+    bounded(`requests per task that ends, ${whole}`, cluster.database.total / ended, REQUESTS_PER_END),
+    bounded('reads of more than a slot that changed', requests.get('Scan') ?? 0, 0),
+    bounded('tasks left in the end', cluster.database.tasks, 0),
+    ...(await bySize()),
   ];
 }
 
@@ -92,22 +82,17 @@ function bounded(what: string, value: number, atMost: number): Figure {
 }
 
 /** The same few slots change while ever more of them are in the table. */
-async function bySize(slots: Slots, onProgress: (step: string) => void): Promise<Figure[]> {
+async function bySize(): Promise<Figure[]> {
+  const cluster = new Cluster();
+  cluster.setServices(['sized']);
   const figures: Figure[] = [];
-  await slots.setServices(['sized']);
-  let there = 0;
-  let run = 0;
+  let [there, run] = [0, 1];
   for (const size of SIZES) {
-    onProgress(`reaper, ${size.toLocaleString('en')} slots`);
-    const more = Array.from({ length: size - there }, (_, at) => ({ service: 'sized', slot: there + at }));
-    await slots.fill(more);
-    there = size;
+    for (; there < size; there++) cluster.write({ service: 'sized', slot: there }, 0, 'running');
     // Some from everywhere in the table.
     const changing = Array.from({ length: CHANGING }, (_, at) => ({ service: 'sized', slot: at * (size / CHANGING) }));
     let requests = 0;
-    for (let change = 0; change < CHANGES; change++) {
-      requests += totalUsage(await slots.replace(changing, run++)).requests;
-    }
+    for (let change = 0; change < CHANGES; change++) requests += await cluster.replace(changing, run++);
     const what = `requests per task that ends, ${size.toLocaleString('en')} slots`;
     figures.push(bounded(what, requests / (CHANGING * CHANGES), REQUESTS_PER_END));
   }
@@ -119,101 +104,108 @@ interface Place {
   readonly slot: number;
 }
 
-/** Tasks of slots, written past the applier: what is measured is the reaper. */
-class Slots {
-  readonly #bed: Bed;
-  readonly #dynamo: DynamoDBClient;
-  /** Tasks that were written so far. */
-  tasks = 0;
+const NOW = Date.parse('2027-01-01T00:00:00Z') as EpochMs;
 
-  constructor(bed: Bed) {
-    this.#bed = bed;
-    this.#dynamo = bed.dynamo;
-  }
+/** Slots and their tasks, with reaper and sweeper run over them as Lambda would. */
+class Cluster {
+  readonly database = new CountedDatabase();
+  readonly #context: ReapContext;
 
-  async setServices(services: readonly string[]): Promise<void> {
-    for (const serviceId of services) await this.#bed.berth.setService({ serviceId, mode: 'replicated' });
-    await this.#bed.engine.eventSources.idle(SWEEPER);
-  }
-
-  /** Has a task of each slot end, and answers what the reaper asked for. */
-  async replace(places: readonly Place[], run: number): Promise<Usage> {
-    const { eventSources, meter } = this.#bed.engine;
-    // All of it is in the stream before the reaper takes the first of it, so that batches are as full however fast the machine is.
-    await eventSources.pause(REAPER);
-    await this.put(places.map((place) => this.task(place, run, 'failed')));
-    this.tasks += places.length;
-    const before = meter.read();
-    eventSources.resume(REAPER);
-    await eventSources.idle(REAPER);
-    return usageBetween(before, meter.read())[REAPER] ?? {};
-  }
-
-  /** Removes services, has the agents report the ends of what ran, and answers the requests of reaper and sweeper. */
-  async remove(services: readonly string[], places: readonly Place[], run: number): Promise<number> {
-    const { eventSources, meter } = this.#bed.engine;
-    await eventSources.pause(REAPER);
-    await eventSources.pause(SWEEPER);
-    const before = meter.read();
-    for (const service of services) await this.#bed.berth.removeService(service);
-    eventSources.resume(SWEEPER);
-    await eventSources.idle(SWEEPER);
-    await this.put(places.map((place) => this.task(place, run, 'removed')));
-    eventSources.resume(REAPER);
-    await eventSources.idle(REAPER);
-    const usage = usageBetween(before, meter.read());
-    return [REAPER, SWEEPER].reduce((sum, name) => sum + totalUsage(usage[name] ?? {}).requests, 0);
-  }
-
-  async put(tasks: readonly Task[]): Promise<void> {
-    await this.#putItems(tasks.map(taskItem));
-  }
-
-  async #putItems(items: readonly object[]): Promise<void> {
-    const table = this.#bed.engine.tables.tasks;
-    const batches: object[][] = [];
-    for (let at = 0; at < items.length; at += 25) batches.push(items.slice(at, at + 25));
-    const queue = batches.values();
-    const lane = async () => {
-      for (const batch of queue) {
-        const requests = batch.map((item) => ({ PutRequest: { Item: marshall(item) } }));
-        const { UnprocessedItems } = await this.#dynamo.send(
-          new BatchWriteItemCommand({ RequestItems: { [table]: requests } }),
-        );
-        if (Object.keys(UnprocessedItems ?? {}).length > 0) throw new Error('the database left items out');
-      }
+  constructor() {
+    const { client, tables } = this.database;
+    this.#context = {
+      store: slotStore(client, tables, new Map()),
+      clock: () => NOW,
+      deadline: (NOW + 60_000) as EpochMs,
+      sleep: async () => undefined,
+      random: () => 0,
     };
-    await Promise.all(Array.from({ length: 4 }, lane));
+    this.database.putService({ serviceId: CLUSTER_KEY, historyLimit: LIMIT });
   }
 
-  /** Puts a task into each slot that stays. It is in no index, which makes it a third of the work for the local database. */
-  async fill(places: readonly Place[]): Promise<void> {
-    await this.#putItems(
-      places.map((place) => {
-        const { poolNode: _node, serviceId: _service, ...item } = taskItem(this.task(place, 0, 'running'));
-        return item;
-      }),
+  setServices(services: readonly string[], removedAt?: EpochMs): void {
+    for (const service of services) {
+      const serviceId = service as ServiceId;
+      const spec = { serviceId, mode: 'replicated', restartMaxAttempts: 0, jobIteration: 0 } as const;
+      this.database.putService(serviceItem({ ...spec, ...(removedAt === undefined ? {} : { removedAt }) }));
+    }
+  }
+
+  /** Has a task of each slot end, and answers how many requests the reaper sent for that. */
+  async replace(places: readonly Place[], run: number): Promise<number> {
+    for (const place of places) this.write(place, run, 'failed');
+    return this.#reap(places, run, 'failed');
+  }
+
+  /** Removes services, with a task running in each slot whose agent reports its end when it has been marked. */
+  async remove(services: readonly string[], places: readonly Place[], run: number): Promise<void> {
+    for (const place of places) this.write(place, run, 'running');
+    this.setServices(services, NOW);
+    for (const serviceId of services) await this.#sweep(serviceId as ServiceId);
+    for (const place of places) this.write(place, run, 'removed');
+    await this.#reap(places, run, 'removed');
+  }
+
+  write(place: Place, run: number, how: How): void {
+    this.database.putTask(taskItem(taskOf(place, run, how)) as Record<string, unknown>);
+  }
+
+  /** Hands the changes to the reaper as the event source does: by lanes, in full batches. */
+  async #reap(places: readonly Place[], run: number, how: How): Promise<number> {
+    const before = this.database.total;
+    const lanes = new Map<number, Place[]>();
+    for (const place of places) {
+      const lane = sha256(`${place.service}#${place.slot}`).readUInt32BE() % REAPER.parallelizationFactor;
+      lanes.set(lane, [...(lanes.get(lane) ?? []), place]);
+    }
+    for (const lane of lanes.values()) {
+      for (let at = 0; at < lane.length; at += REAPER.batchSize) {
+        const records = lane.slice(at, at + REAPER.batchSize).map((place, nth) => {
+          const image = marshall(taskItem(taskOf(place, run, how)));
+          const { slotKey, taskId } = image;
+          return { dynamodb: { Keys: { slotKey, taskId }, NewImage: image, SequenceNumber: String(at + nth) } };
+        });
+        const { slots } = changedSlots(records as Parameters<typeof changedSlots>[0]);
+        const outcomes = await reapSlots(slots, this.#context);
+        const failed = outcomes.find(({ error }) => error !== undefined);
+        if (failed) throw failed.error;
+      }
+    }
+    return this.database.total - before;
+  }
+
+  async #sweep(serviceId: ServiceId): Promise<void> {
+    const { client, tables } = this.database;
+    const sqs = {} as SQSClient;
+    const store = this.#context.store;
+    const sweeps = {
+      ...sweepStore({ dynamo: client, tables, sqs, queueUrl: '' }),
+      readServices: (ids: ReadonlySet<ServiceId>) => store.readServices(ids),
+      send: () => Promise.reject(new Error('a service of the experiment is one page')),
+    };
+    const first = { apiVersion: 'berth/v1', kind: 'SweepPage', page: 0 } as const;
+    await runPage(
+      { ...first, sweepId: `sweep-${serviceId}`, reason: 'service-removed', serviceId },
+      { ...this.#context, slots: store, sweeps, pageTasks: SWEEPER.pageTasks, tolerant: false },
     );
   }
+}
 
-  /** The `run`th task of a slot. */
-  task({ service, slot }: Place, run: number, how: 'running' | 'failed' | 'removed'): Task {
-    const place = { serviceId: service as ServiceId, slot, nodeId: `node-${slot % 100}` as NodeId };
-    const appliedAt = (1_700_000_000_000 + run * 1_000) as EpochMs;
-    const state = { running: 'running', failed: 'failed', removed: 'shutdown' } as const;
-    const desired = { running: 'running', failed: 'shutdown', removed: 'remove' } as const;
-    return {
-      ...place,
-      ...{ taskId: `task-${run}` as TaskId, slotKey: slotKeyOf(place), pool: 'bench' as PoolName },
-      ...{ resources: { cpu: 100, memory: 128 }, ports: [], cores: [], devices: [], volumes: [], jobIteration: 0 },
-      ...{
-        version: how === 'running' ? 1 : 2,
-        state: state[how],
-        desiredState: desired[how],
-        released: how !== 'running',
-      },
-      ...{ appliedAt, stateTimes: { [state[how]]: appliedAt }, desiredAt: appliedAt, createdAt: appliedAt },
-      ...{ planId: 'bench' as PlanId, lastPlanId: 'bench' as PlanId, priority: 50 },
-    };
-  }
+type How = 'running' | 'failed' | 'removed';
+const STATES = { running: 'running', failed: 'failed', removed: 'shutdown' } as const;
+const DESIRED = { running: 'running', failed: 'shutdown', removed: 'remove' } as const;
+
+/** The `run`th task of a slot. */
+function taskOf({ service, slot }: Place, run: number, how: How): Task {
+  const place = { serviceId: service as ServiceId, slot, nodeId: `node-${slot % 100}` as NodeId };
+  const appliedAt = (Date.parse('2026-01-01T00:00:00Z') + run * 1_000) as EpochMs;
+  const [state, desiredState] = [STATES[how], DESIRED[how]];
+  return {
+    ...place,
+    ...{ taskId: `task-${run}` as TaskId, slotKey: slotKeyOf(place), pool: 'bench' as PoolName },
+    ...{ resources: { cpu: 100, memory: 128 }, ports: [], cores: [], devices: [], volumes: [], jobIteration: 0 },
+    ...{ version: how === 'running' ? 1 : 3, state, desiredState, released: how !== 'running' },
+    ...{ appliedAt, stateTimes: { [state]: appliedAt }, desiredAt: appliedAt, createdAt: appliedAt },
+    ...{ planId: 'bench' as PlanId, lastPlanId: 'bench' as PlanId, priority: 50 },
+  };
 }

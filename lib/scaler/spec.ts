@@ -164,7 +164,7 @@ function configProblems({ provider, config }: GameServerNodeSpec): Problem[] {
 }
 
 /** Labels that a node of the pool has, each with its value; undefined: not a selector. */
-function selectorOf(selector: string | undefined): ReadonlyMap<string, string> | undefined {
+export function selectorOf(selector: string | undefined): ReadonlyMap<string, string> | undefined {
   const pairs = (selector ?? '').split(',').filter((pair) => pair.trim() !== '');
   const labels = new Map<string, string>();
   for (const pair of pairs) {

@@ -1,0 +1,102 @@
+import type { EpochMs } from '../time.ts';
+
+/** What a tick has seen: plain data, read completely or not at all. */
+
+export interface ObservedNode {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** `spec.providerID`; empty where the provider sets none. */
+  readonly providerId: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Keys of `spec.taints`. */
+  readonly taints: readonly string[];
+  readonly unschedulable: boolean;
+  /** Whether the condition Ready is True. */
+  readonly ready: boolean;
+  readonly createdAt: EpochMs;
+  /** Whether it has a deletionTimestamp. */
+  readonly deleting: boolean;
+  /** Whether Berth's plan applier has made it ineligible, of a pool that is registered there. */
+  readonly ineligible: boolean;
+}
+
+export interface ObservedPod {
+  readonly namespace: string;
+  readonly name: string;
+  /** `spec.nodeName`; undefined: not bound yet. */
+  readonly nodeName?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Kind of the controlling owner; undefined: there is none. */
+  readonly ownerKind?: string;
+  readonly phase: string;
+}
+
+export interface ObservedGameServer {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** `status.nodeName`; undefined before it is scheduled. */
+  readonly nodeName?: string;
+  readonly state: string;
+  /** Whether it has a deletionTimestamp. */
+  readonly deleting: boolean;
+  /** Whether it is a development server, which runs on no node, whatever its nodeName says. */
+  readonly development: boolean;
+}
+
+export interface ClusterSnapshot {
+  readonly nodes: readonly ObservedNode[];
+  /** Those of the whole cluster with the label of Agones's role at least. */
+  readonly pods: readonly ObservedPod[];
+  readonly gameServers: readonly ObservedGameServer[];
+}
+
+/** What a provider that can be read says of a pool's group. */
+export interface Group {
+  /** False while the provider itself changes the group: then nothing is touched. */
+  readonly steady: boolean;
+  readonly desired: number;
+  readonly min: number;
+  readonly max: number;
+  /** State by instance id, in the words of EC2 Auto Scaling. */
+  readonly instances: ReadonlyMap<string, string>;
+  readonly terminateSuspended: boolean;
+  /** Why machines could not be launched lately; undefined: nothing of the kind. */
+  readonly shortage?: string;
+}
+
+/** A machine that is being removed: written before anything is deleted, cleared when all of it is gone. */
+export interface PendingDeletion {
+  readonly node: string;
+  readonly uid: string;
+  /** Undefined where the provider knows nodes by name alone. */
+  readonly instance?: string;
+  readonly since: EpochMs;
+}
+
+/** Nodes ordered from a provider that cannot be asked how many it is to have. */
+export interface PendingIncrease {
+  readonly count: number;
+  readonly since: EpochMs;
+  /** Uids of the nodes that were there: whoever else is there now has joined since. */
+  readonly baseline: readonly string[];
+}
+
+/** What the scaler remembers of an object: only what cluster and provider cannot tell. */
+export interface Ledger {
+  /** Counts writes: a write is of the version that was read, or it is refused. */
+  readonly version: number;
+  readonly pendingDeletions: readonly PendingDeletion[];
+  readonly pendingIncrease?: PendingIncrease;
+  /** What `auto` has come to, for when the pool has no node. */
+  readonly detectedProvider?: DetectedProvider;
+}
+
+/** A provider that nodes can be seen to be of. */
+export type DetectedProvider = 'eks' | 'asg' | 'minikube';
+
+/** Where an instance is that is not among those of the group: elsewhere, or nowhere. */
+export type Whereabouts = 'here' | 'elsewhere' | 'gone';

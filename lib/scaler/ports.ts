@@ -1,0 +1,68 @@
+import type { Problem } from '../schema.ts';
+import type { Annotations } from './marks.ts';
+import type {
+  ClusterSnapshot,
+  Group,
+  Ledger,
+  ObservedGameServer,
+  ObservedNode,
+  ObservedPod,
+  Whereabouts,
+} from './observation.ts';
+import type { Capabilities } from './scene.ts';
+import type { GameServerNodeSpec } from './spec.ts';
+
+/** What the scaler asks of the outside. Every call throws CallError where it is not answered with success. */
+
+export interface Cluster {
+  /** Nodes, game pods and game servers, each list whole and of one state; otherwise it throws. */
+  snapshot(): Promise<ClusterSnapshot>;
+  /** Undefined: there is none of that name. */
+  readNode(name: string): Promise<ObservedNode | undefined>;
+  /** The pods that are bound to a node, in all namespaces. */
+  podsOn(node: string): Promise<readonly ObservedPod[]>;
+  /** The game servers of all namespaces. */
+  listGameServers(): Promise<readonly ObservedGameServer[]>;
+  readGameServer(server: Pick<ObservedGameServer, 'namespace' | 'name'>): Promise<ObservedGameServer | undefined>;
+  /** Changes a node that is still of the version that is handed in; a conflict otherwise. The node as it is then. */
+  patchNode(node: ObservedNode, patch: NodePatch): Promise<ObservedNode>;
+  /** Deletes a server that is still of the uid and version that are handed in; a conflict otherwise. */
+  deleteGameServer(server: ObservedGameServer): Promise<void>;
+  /** Deletes the node of that name if it is of that uid; a conflict otherwise. */
+  deleteNode(node: { readonly name: string; readonly uid: string }): Promise<void>;
+}
+
+export interface NodePatch {
+  readonly unschedulable?: boolean;
+  readonly annotations: Annotations;
+}
+
+/** A provider, bound to the group that one object names. */
+export interface Provider {
+  readonly capabilities: Capabilities;
+  /** The problems of the object's config that the provider sees; empty: none. Paths as in `spec.config.nodegroup`. */
+  validate(): Promise<readonly Problem[]>;
+  /** Undefined where the provider cannot be asked for its size. */
+  describe(): Promise<Group | undefined>;
+  locate(instances: readonly string[]): Promise<ReadonlyMap<string, Whereabouts>>;
+  /**
+   * Orders `by` more machines. `from` is the desired capacity that was seen: a provider that can be asked looks again,
+   * and answers with a conflict where it is another.
+   */
+  increase(order: { readonly by: number; readonly from?: number }): Promise<void>;
+  /** Ends one machine and lowers the size by one. Done as well if it is gone or going already. */
+  endMachine(machine: { readonly node: string; readonly instance?: string }): Promise<void>;
+}
+
+/** What is remembered of one object. */
+export interface LedgerStore {
+  read(): Promise<Ledger>;
+  /** Writes `next`, which is of the version that was read; a conflict if somebody wrote meanwhile. What is stored then. */
+  write(next: Ledger): Promise<Ledger>;
+}
+
+export interface ObjectPorts {
+  readonly ledger: LedgerStore;
+  /** The provider of `spec`, whose provider is not `auto`. */
+  provider(spec: GameServerNodeSpec): Provider;
+}

@@ -1,0 +1,112 @@
+import type { CronTimes } from './cron-times.ts';
+import { DEGRADED_REASONS, type Finding } from './findings.ts';
+import { goingOf } from './plan-drain.ts';
+import type { TickPlan } from './plan-tick.ts';
+import type { Scene } from './scene.ts';
+import type { InvalidReason } from './spec.ts';
+import { nextTransition, type Target, type Transition } from './target.ts';
+
+/** Every reason that a condition of a GameServerNode may have. */
+export type ValidReason = InvalidReason | 'ProviderUnreachable' | 'ConflictingGameServerNode' | 'Accepted';
+
+export interface Condition {
+  readonly type: 'Valid' | 'AtTarget' | 'TargetClamped' | 'Degraded';
+  readonly status: 'True' | 'False';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What a GameServerNode shows of itself. */
+export interface PoolStatus {
+  /** Undefined where the target was not acted on: frozen, paused objects excepted. */
+  readonly effectiveTarget?: number;
+  readonly targetSource?: Target['source'];
+  readonly nextTransition?: Transition;
+  readonly nodes?: {
+    readonly active: number;
+    readonly pending: number;
+    readonly draining: number;
+    readonly held: number;
+    readonly notReady: number;
+  };
+  readonly drains?: readonly {
+    readonly node: string;
+    readonly since?: number;
+    readonly protectedServers: number;
+    readonly gamePods: number;
+  }[];
+  readonly conditions: readonly Condition[];
+}
+
+/** The status after a tick that planned `plan`, with whatever its deeds found besides. */
+export function statusOf(scene: Scene, plan: TickPlan, found: readonly Finding[], times: CronTimes): PoolStatus {
+  const { pool, target, effective, still } = plan;
+  const count = (of: string) => pool.nodes.filter((one) => one.class === of).length;
+  const next = nextTransition(scene.spec, scene.now, times);
+  return {
+    ...(still === 'ProviderFrozen' ? {} : { effectiveTarget: effective.replicas, targetSource: target.source }),
+    ...(next === undefined ? {} : { nextTransition: next }),
+    nodes: {
+      active: count('active'),
+      pending: pool.pending,
+      draining: goingOf(pool, new Set()).length,
+      held: count('held'),
+      notReady: pool.nodes.filter(({ node }) => !node.ready).length,
+    },
+    drains: goingOf(pool, new Set()).map(({ node, cordonedAt, protectedServers, gamePods }) => ({
+      node: node.name,
+      ...(cordonedAt === undefined ? {} : { since: cordonedAt }),
+      protectedServers,
+      gamePods,
+    })),
+    conditions: [
+      { type: 'Valid', status: 'True', reason: 'Accepted', message: '' },
+      atTarget(plan),
+      clampedCondition(plan, scene),
+      degraded([...plan.findings, ...found]),
+    ],
+  };
+}
+
+/** The status of an object that is acted on in no way. */
+export function invalidStatus(reason: Exclude<ValidReason, 'Accepted'>, message: string): PoolStatus {
+  return { conditions: [{ type: 'Valid', status: 'False', reason, message }] };
+}
+
+/** The status where the pool could not be seen whole: nothing was done. */
+export function unobservedStatus(message: string): PoolStatus {
+  return {
+    conditions: [
+      { type: 'Valid', status: 'True', reason: 'Accepted', message: '' },
+      degraded([{ reason: 'ObservationFailed', message }]),
+    ],
+  };
+}
+
+function atTarget({ pool, effective, still, beyondProvider }: TickPlan): Condition {
+  const active = pool.nodes.filter((one) => one.class === 'active').length;
+  const going = goingOf(pool, new Set()).length;
+  const counts = `${active} active, ${pool.pending} pending, ${going} draining, target ${effective.replicas}`;
+  const no = (reason: string): Condition => ({ type: 'AtTarget', status: 'False', reason, message: counts });
+  if (still !== undefined) return no(still);
+  if (beyondProvider) return no('ProviderNoop');
+  if (active < effective.replicas) return no('ScalingUp');
+  if (active > effective.replicas || going > 0) return no('ScalingDown');
+  return { type: 'AtTarget', status: 'True', reason: 'AtTarget', message: counts };
+}
+
+function clampedCondition({ target, effective }: TickPlan, { group }: Scene): Condition {
+  const { clamped } = effective;
+  if (clamped === undefined) return { type: 'TargetClamped', status: 'False', reason: 'WithinLimits', message: '' };
+  const message = `${target.replicas} are asked for, the group has from ${group?.min} to ${group?.max}: change its limits, or the target`;
+  return { type: 'TargetClamped', status: 'True', reason: clamped, message };
+}
+
+function degraded(findings: readonly Finding[]): Condition {
+  const first = DEGRADED_REASONS.find((reason) => findings.some((finding) => finding.reason === reason));
+  if (first === undefined) return { type: 'Degraded', status: 'False', reason: 'AsExpected', message: '' };
+  const messages = DEGRADED_REASONS.flatMap((reason) =>
+    findings.filter((finding) => finding.reason === reason).map(({ message }) => message),
+  );
+  return { type: 'Degraded', status: 'True', reason: first, message: [...new Set(messages)].join('; ') };
+}

@@ -1,0 +1,185 @@
+import type { Problem } from '../schema.ts';
+import type { Clock, EpochMs } from '../time.ts';
+import type { CronTimes } from './cron-times.ts';
+import { detectProvider } from './detect-provider.ts';
+import { execute } from './execute.ts';
+import { poolKeyOf, unknownInstances } from './membership.ts';
+import type { ClusterSnapshot, Group, Ledger } from './observation.ts';
+import { planTick } from './plan-tick.ts';
+import type { Cluster, ObjectPorts, Provider } from './ports.ts';
+import type { Report, TickError } from './report.ts';
+import type { Scene } from './scene.ts';
+import { type GameServerNodeSpec, readSpec } from './spec.ts';
+import { invalidStatus, type PoolStatus, statusOf, unobservedStatus, type ValidReason } from './status.ts';
+import { answerTo, type TickContext } from './tick-context.ts';
+
+/** A GameServerNode as the cluster has it. */
+export interface GameServerNodeObject {
+  readonly name: string;
+  readonly createdAt: EpochMs;
+  readonly spec: unknown;
+}
+
+export interface TickPorts {
+  readonly cluster: Cluster;
+  portsOf(object: string): ObjectPorts;
+  readonly times: CronTimes;
+  readonly clock: Clock;
+  /** After this nothing more is begun; the next tick goes on. */
+  readonly deadline: EpochMs;
+}
+
+/** What a tick came to for one object. */
+export interface ObjectOutcome {
+  readonly name: string;
+  readonly status: PoolStatus;
+  /** Why it is acted on in no way; empty if it is. */
+  readonly problems: readonly Problem[];
+  readonly report: Report;
+}
+
+/**
+ * One tick of one cluster: brings the pool of every object nearer to its target. Everything is derived from what is
+ * there, so a tick may die anywhere, and the next goes on. One object that is wrong, or whose provider does not answer,
+ * holds up no other.
+ */
+export async function runTick(objects: readonly GameServerNodeObject[], ports: TickPorts): Promise<ObjectOutcome[]> {
+  const read = accepted(objects, ports.times);
+  // Providers before the cluster: what is seen of a machine is at most that it has not joined yet.
+  const prepared = await Promise.all(read.map((one) => ('outcome' in one ? one : prepare(one, ports))));
+  const snapshot = prepared.some((one) => !('outcome' in one))
+    ? await answerTo(() => ports.cluster.snapshot())
+    : undefined;
+  const outcomes: ObjectOutcome[] = [];
+  for (const one of prepared) {
+    if ('outcome' in one) outcomes.push(one.outcome);
+    else if (snapshot?.ok) outcomes.push(await actOn(one, snapshot.value, ports));
+    else if (snapshot) outcomes.push(unobserved(one.name, 'cluster', snapshot.error));
+  }
+  return outcomes;
+}
+
+const IDLE: Report = { deeds: [], errors: [], findings: [], outOfTime: false };
+
+interface Settled {
+  readonly outcome: ObjectOutcome;
+}
+
+interface Accepted {
+  readonly name: string;
+  readonly spec: GameServerNodeSpec;
+}
+
+function invalid(name: string, reason: Exclude<ValidReason, 'Accepted'>, problems: readonly Problem[]): Settled {
+  const message = problems.map(({ path, message: text }) => (path === '' ? text : `${path}: ${text}`)).join('; ');
+  return { outcome: { name, status: invalidStatus(reason, message), problems, report: IDLE } };
+}
+
+function unobserved(name: string, subject: string, error: { code: string; message: string }): ObjectOutcome {
+  const errors: TickError[] = [{ operation: 'read', subject, code: error.code, message: error.message }];
+  const status = unobservedStatus(`${subject} could not be read: ${error.message}. Nothing was changed`);
+  return { name, status, problems: [], report: { ...IDLE, errors } };
+}
+
+/** Of the objects that select one pool the oldest counts, by time, then by name. */
+function accepted(objects: readonly GameServerNodeObject[], times: CronTimes): (Accepted | Settled)[] {
+  const rulers = new Map<string, string>();
+  const oldestFirst = [...objects].sort((a, b) => a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1));
+  return oldestFirst.map(({ name, spec: input }) => {
+    const read = readSpec(input, times);
+    if ('problems' in read) return invalid(name, read.reason, read.problems);
+    const key = poolKeyOf(read.spec);
+    const ruler = rulers.get(key);
+    if (ruler === undefined) {
+      rulers.set(key, name);
+      return { name, spec: read.spec };
+    }
+    const message = `the older object ${ruler} selects the same pool (${key}): delete one, or select another pool`;
+    return invalid(name, 'ConflictingGameServerNode', [{ path: 'spec.config', message }]);
+  });
+}
+
+interface Prepared extends Accepted {
+  readonly ports: ObjectPorts;
+  readonly provider: Provider;
+  readonly ledger: Ledger;
+  readonly group: Group | undefined;
+}
+
+async function prepare({ name, spec: read }: Accepted, ports: TickPorts): Promise<Prepared | Settled> {
+  const own = ports.portsOf(name);
+  const stored = await answerTo(() => own.ledger.read());
+  if (!stored.ok) return { outcome: unobserved(name, 'ledger', stored.error) };
+  const resolved = await resolve(name, read, stored.value, own, ports.cluster);
+  if ('outcome' in resolved) return resolved;
+  const { spec, ledger } = resolved;
+  const provider = own.provider(spec);
+  const problems = await answerTo(() => provider.validate());
+  if (!problems.ok) {
+    const { code, message } = problems.error;
+    return invalid(name, 'ProviderUnreachable', [{ path: 'spec.provider', message: `${code}: ${message}` }]);
+  }
+  if (problems.value.length > 0) return invalid(name, 'InvalidConfig', problems.value);
+  const group = await answerTo(() => provider.describe());
+  if (!group.ok) return { outcome: unobserved(name, 'provider', group.error) };
+  return { name, spec, ports: own, provider, ledger, group: group.value };
+}
+
+/** The spec with a provider that is not `auto`: the one remembered, or the one that the nodes are of. */
+async function resolve(
+  name: string,
+  spec: GameServerNodeSpec,
+  ledger: Ledger,
+  own: ObjectPorts,
+  cluster: Cluster,
+): Promise<{ readonly spec: GameServerNodeSpec; readonly ledger: Ledger } | Settled> {
+  if (spec.provider !== 'auto') return { spec, ledger };
+  if (ledger.detectedProvider !== undefined) return { spec: { ...spec, provider: ledger.detectedProvider }, ledger };
+  const snapshot = await answerTo(() => cluster.snapshot());
+  if (!snapshot.ok) return { outcome: unobserved(name, 'cluster', snapshot.error) };
+  const detected = detectProvider(snapshot.value.nodes, spec);
+  if ('problem' in detected)
+    return invalid(name, 'UnknownProvider', [{ path: 'spec.provider', message: detected.problem }]);
+  const written = await answerTo(() => own.ledger.write({ ...ledger, detectedProvider: detected.provider }));
+  if (!written.ok) return { outcome: unobserved(name, 'ledger', written.error) };
+  return { spec: { ...spec, provider: detected.provider }, ledger: written.value };
+}
+
+async function actOn(one: Prepared, snapshot: ClusterSnapshot, ports: TickPorts): Promise<ObjectOutcome> {
+  const { name, spec, provider, ledger, group } = one;
+  const unknown = group === undefined ? [] : unknownInstances(snapshot.nodes, spec, group);
+  const whereabouts = await answerTo(async () => (unknown.length === 0 ? new Map() : provider.locate(unknown)));
+  if (!whereabouts.ok) return unobserved(name, 'provider', whereabouts.error);
+  const scene: Scene = {
+    object: name,
+    spec,
+    capabilities: provider.capabilities,
+    snapshot,
+    ...(group === undefined ? {} : { group }),
+    whereabouts: whereabouts.value,
+    ledger,
+    replaceIneligible: spec.config.replaceIneligible === 'true',
+    now: ports.clock(),
+  };
+  const plan = planTick(scene, ports.times);
+  const report = await execute(plan.intents, contextOf(one, ports));
+  return { name, status: statusOf(scene, plan, report.findings, ports.times), problems: [], report };
+}
+
+function contextOf({ name, provider, ledger, ports: own }: Prepared, ports: TickPorts): TickContext {
+  return {
+    object: name,
+    cluster: ports.cluster,
+    provider,
+    ledgerStore: own.ledger,
+    clock: ports.clock,
+    deadline: ports.deadline,
+    ledger,
+    deeds: [],
+    errors: [],
+    findings: [],
+    throttled: new Set(),
+    halted: false,
+    outOfTime: false,
+  };
+}

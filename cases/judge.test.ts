@@ -349,7 +349,7 @@ describe('a case of kind window', () => {
 
 describe('a case of a kind that is not covered', () => {
   it.each([
-    [undefined, 'not covered yet: cases that name no kind and are none of the reaper (those of the node scaler)'],
+    [undefined, 'not covered yet: cases that name no kind, and are none of the reaper or of the node scaler'],
     ['dance', 'not covered yet: cases of kind dance'],
   ])('fails each way: %s', async (kind, problem) => {
     const verdicts = [];

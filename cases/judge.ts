@@ -5,6 +5,7 @@ import type { Way } from './outcome.ts';
 import { planCaseOf, renamedCase } from './plan-case.ts';
 import { isReaperCase, reaperCaseOf } from './reaper-case.ts';
 import { reaperDifferences } from './reaper-expectation.ts';
+import { isScalerCase, scalerCaseOf } from './scaler-case.ts';
 
 /** Whether a case holds, run one way. */
 export interface Verdict {
@@ -26,17 +27,18 @@ export async function* judged(one: AnyCase, at: number, ways: readonly Way[], no
   }
 }
 
-/** Whether there is anything that runs `one`. */
+/** Whether there is anything in the local engine that runs `one`. */
 export function isCovered(one: AnyCase): boolean {
-  return kindOf(one) !== 'other';
+  return kindOf(one) !== 'other' && kindOf(one) !== 'scaler';
 }
 
-type Kind = 'plan' | 'window' | 'reaper' | 'other';
+type Kind = 'plan' | 'window' | 'reaper' | 'scaler' | 'other';
 
 /** What a case is of. Those of the reaper and of the scaler name no kind. */
 function kindOf({ kind, content }: AnyCase): Kind {
   if (kind === 'plan' || kind === 'window') return kind;
-  return kind === undefined && isReaperCase(content) ? 'reaper' : 'other';
+  if (kind !== undefined) return 'other';
+  return isReaperCase(content) ? 'reaper' : isScalerCase(content) ? 'scaler' : 'other';
 }
 
 interface Run {
@@ -63,8 +65,14 @@ const JUDGES: { readonly [kind in Kind]: (one: AnyCase, run: Run) => Promise<rea
     return told(reaperDifferences(reaperCase, await way.reaper(reaperCase, now)), prefix);
   },
 
+  async scaler({ content }, { way }) {
+    const read = scalerCaseOf(content);
+    if ('problems' in read) return read.problems.map((problem) => `not a case of the scaler: ${problem}`);
+    return (await way.scaler?.(read.data)) ?? [`not covered yet: cases of the node scaler, way ${way.name}`];
+  },
+
   other: async ({ kind }) => [
-    `not covered yet: ${kind === undefined ? 'cases that name no kind and are none of the reaper (those of the node scaler)' : `cases of kind ${kind}`}`,
+    `not covered yet: ${kind === undefined ? 'cases that name no kind, and are none of the reaper or of the node scaler' : `cases of kind ${kind}`}`,
   ],
 };
 

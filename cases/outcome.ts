@@ -4,6 +4,7 @@ import type { ClusterState } from './cluster-state.ts';
 import type { PlanCase } from './plan-case.ts';
 import type { ReaperCase } from './reaper-case.ts';
 import type { ReaperOutcome } from './reaper-state.ts';
+import type { ScalerCase } from './scaler-case.ts';
 
 /** What became of one delivery of a plan. */
 export type Delivered =
@@ -30,4 +31,6 @@ export interface Way {
   /** What did not come as a case of kind `window` expects. */
   window(content: unknown): Promise<string[]>;
   reaper(reaperCase: ReaperCase, now: EpochMs): Promise<ReaperOutcome>;
+  /** What did not come as a case of the scaler expects. A way without it does not run such cases. */
+  scaler?(scalerCase: ScalerCase): Promise<string[]>;
 }

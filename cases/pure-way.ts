@@ -14,6 +14,7 @@ import { type ClusterState, initialState } from './cluster-state.ts';
 import type { Delivered, Outcome, Way } from './outcome.ts';
 import { groupOf, type PlanCase } from './plan-case.ts';
 import { runReaperPure } from './reaper-pure.ts';
+import { scalerDifferences } from './scaler-pure.ts';
 import { pureCounter, windowDifferences } from './window-case.ts';
 
 /** The deciding part alone, with everything known that the case knows. */
@@ -24,6 +25,7 @@ export const PURE_WAY: Way = {
   },
   window: (content) => windowDifferences(content, pureCounter),
   reaper: runReaperPure,
+  scaler: scalerDifferences,
 };
 
 function runPure(planCase: PlanCase, now: EpochMs): Outcome {

@@ -1,0 +1,136 @@
+import { MARKS } from '../lib/scaler/marks.ts';
+import { instanceOf } from '../lib/scaler/membership.ts';
+import type { Group, ObservedGameServer, ObservedNode, ObservedPod } from '../lib/scaler/observation.ts';
+import type { EpochMs } from '../lib/time.ts';
+import type { GameServerCase, NodeCase, PodCase, ProviderCase, ScalerCase } from './scaler-case.ts';
+import { ScalerWorld } from './scaler-world.ts';
+
+/** Name of the object that a case is of. */
+export const OBJECT = 'game';
+
+const LONG_AGO = '2026-01-01T00:00:00Z';
+
+/** The world that a case begins with. */
+export function worldOf({ spec, cluster, provider }: ScalerCase): ScalerWorld {
+  const kind = provider !== null ? 'eks' : spec.provider === 'minikube' ? 'minikube' : 'custom';
+  const world = new ScalerWorld(kind, OBJECT);
+  if (provider !== null) world.group = groupOf(provider);
+  for (const one of cluster.nodes ?? []) addNode(world, one, spec);
+  for (const one of cluster.gameServers ?? []) addServer(world, one);
+  for (const one of cluster.pods ?? []) addPod(world, one);
+  const { pendingDeletions = [], pendingIncrease } = cluster.ledger ?? {};
+  world.ledger = {
+    version: 1,
+    pendingDeletions: pendingDeletions.map(({ node, uid, instance, since }) => ({
+      node,
+      uid,
+      ...(instance === undefined ? {} : { instance }),
+      since: at(since),
+    })),
+    ...(pendingIncrease
+      ? {
+          pendingIncrease: {
+            count: pendingIncrease.count,
+            since: at(pendingIncrease.since),
+            baseline: pendingIncrease.baseline ?? [...world.nodes.values()].map(({ uid }) => uid),
+          },
+        }
+      : {}),
+  };
+  return world;
+}
+
+export function at(text: string | undefined): EpochMs {
+  return Date.parse(text ?? LONG_AGO) as EpochMs;
+}
+
+export function groupOf(provider: ProviderCase, before?: Group): Group {
+  const failed = provider.activities?.find(({ status }) => status === 'Failed')?.message;
+  const shortage = failed ?? before?.shortage;
+  const status = provider.status;
+  return {
+    steady: status === undefined ? (before?.steady ?? true) : ['ACTIVE', 'DEGRADED'].includes(status),
+    desired: provider.desired ?? before?.desired ?? 0,
+    min: provider.min ?? before?.min ?? 0,
+    max: provider.max ?? before?.max ?? 0,
+    instances: provider.instances
+      ? new Map(provider.instances.map(({ id, state }) => [id, state]))
+      : (before?.instances ?? new Map()),
+    terminateSuspended: provider.suspendedProcesses?.includes('Terminate') ?? before?.terminateSuspended ?? false,
+    ...(shortage === undefined ? {} : { shortage }),
+  };
+}
+
+/** A node, and the machine under it: one that joins is in service. */
+export function addNode(world: ScalerWorld, one: NodeCase, spec: ScalerCase['spec']): void {
+  const node = observedNode(one, spec, world.nextVersion());
+  world.nodes.set(node.name, node);
+  const instance = instanceOf(node);
+  if (instance !== undefined && one.instanceGroup !== undefined) world.elsewhere.add(instance);
+}
+
+/** A node that joins, and whose machine was not told of or was pending until now. */
+export function joinNode(world: ScalerWorld, one: NodeCase, spec: ScalerCase['spec']): void {
+  addNode(world, one, spec);
+  const instance = instanceOf({ providerId: one.providerID ?? '' });
+  if (world.group === undefined || instance === undefined || world.elsewhere.has(instance)) return;
+  world.group = { ...world.group, instances: new Map(world.group.instances).set(instance, 'InService') };
+}
+
+function observedNode(one: NodeCase, { config }: ScalerCase['spec'], resourceVersion: string): ObservedNode {
+  const { cordonedBy = 'none', cordonedAt } = one;
+  const nodegroup = (config as { nodegroup?: string } | undefined)?.nodegroup;
+  const marked = cordonedBy !== 'none' && cordonedBy !== 'admin';
+  return {
+    name: one.name,
+    uid: one.uid ?? `uid-${one.name}`,
+    resourceVersion,
+    providerId: one.providerID ?? '',
+    labels: {
+      'topology.kubernetes.io/zone': one.zone ?? '',
+      ...(nodegroup === undefined ? {} : { 'eks.amazonaws.com/nodegroup': nodegroup }),
+      ...one.labels,
+    },
+    annotations: {
+      ...(marked ? { [MARKS.cordonedBy]: cordonedBy === 'scaler' ? OBJECT : cordonedBy } : {}),
+      ...(marked && cordonedAt !== undefined ? { [MARKS.cordonedAt]: cordonedAt } : {}),
+      ...(one.pendingDelete === undefined ? {} : { [MARKS.pendingDelete]: one.pendingDelete }),
+      ...(one.scaleDownDisabled ? { 'cluster-autoscaler.kubernetes.io/scale-down-disabled': 'true' } : {}),
+      ...one.annotations,
+    },
+    taints: (one.taints ?? []).map((taint) => (typeof taint === 'string' ? taint : taint.key)),
+    unschedulable: one.unschedulable ?? false,
+    ready: one.ready ?? true,
+    createdAt: at(one.createdAt),
+    deleting: typeof one.deletionTimestamp === 'string',
+    ineligible: one.ineligible ?? false,
+  };
+}
+
+export function addServer(world: ScalerWorld, one: GameServerCase): ObservedGameServer {
+  const server: ObservedGameServer = {
+    namespace: one.namespace ?? 'default',
+    name: one.name,
+    uid: one.uid ?? `uid-${one.name}`,
+    resourceVersion: one.resourceVersion ?? world.nextVersion(),
+    ...(one.node ? { nodeName: one.node } : {}),
+    state: one.state,
+    deleting: typeof one.deletionTimestamp === 'string',
+    development: one.devAddress !== undefined,
+  };
+  world.servers.set(`${server.namespace}/${server.name}`, server);
+  return server;
+}
+
+export function addPod(world: ScalerWorld, one: PodCase): void {
+  const { kind = 'game', namespace = 'default', name } = one;
+  const pod: ObservedPod = {
+    namespace,
+    name,
+    ...(one.node ? { nodeName: one.node } : {}),
+    labels: { ...(kind === 'game' ? { 'agones.dev/role': 'gameserver' } : {}), ...one.labels },
+    ...(kind === 'game' ? { ownerKind: 'GameServer' } : kind === 'daemonset' ? { ownerKind: 'DaemonSet' } : {}),
+    phase: one.phase ?? 'Running',
+  };
+  world.pods.set(`${namespace}/${name}`, pod);
+}

@@ -1,0 +1,235 @@
+import { isProtected, isRunningGamePod } from '../lib/scaler/agones.ts';
+import { CallError } from '../lib/scaler/call-error.ts';
+import { lifeOf } from '../lib/scaler/classes.ts';
+import { isMarkedBy } from '../lib/scaler/marks.ts';
+import { instanceOf } from '../lib/scaler/membership.ts';
+import type {
+  Group,
+  Ledger,
+  ObservedGameServer,
+  ObservedNode,
+  ObservedPod,
+  Whereabouts,
+} from '../lib/scaler/observation.ts';
+import type { Cluster, LedgerStore, NodePatch, Provider } from '../lib/scaler/ports.ts';
+import type { Problem } from '../lib/schema.ts';
+import { ScalerLog } from './scaler-log.ts';
+
+/** One call of the scaler to the world. */
+export interface WorldCall {
+  readonly operation:
+    | 'snapshot'
+    | 'readNode'
+    | 'podsOn'
+    | 'listGameServers'
+    | 'readGameServer'
+    | 'cordon'
+    | 'uncordon'
+    | 'annotate'
+    | 'deleteGameServer'
+    | 'deleteNode'
+    | 'validate'
+    | 'describe'
+    | 'locate'
+    | 'increase'
+    | 'providerDelete'
+    | 'readLedger'
+    | 'writeLedger';
+  readonly subject: string;
+}
+
+/** Stands between the scaler and the world, and may let anything happen to a call. */
+export type Intercept = <T>(call: WorldCall, act: () => T) => Promise<T>;
+
+export type WorldKind = 'eks' | 'custom' | 'minikube';
+
+/**
+ * A cluster, a provider and a ledger in memory that follow what the scaler asks for: a deleted GameServer gets its
+ * deletionTimestamp, and its pod goes on running; an ended machine is Terminating, and desired one less; an increase
+ * raises desired, and no more. All else is done to it from outside. Of each change it checks that it may be made.
+ */
+export class ScalerWorld {
+  readonly nodes = new Map<string, ObservedNode>();
+  readonly pods = new Map<string, ObservedPod>();
+  readonly servers = new Map<string, ObservedGameServer>();
+  /** Of a world of kind eks. */
+  group: Group | undefined;
+  /** Instances that are of another group. */
+  readonly elsewhere = new Set<string>();
+  ledger: Ledger = { version: 0, pendingDeletions: [] };
+  /** Machines that a hook has ended, by node. */
+  readonly ended = new Set<string>();
+  problems: readonly Problem[] = [];
+  log = new ScalerLog();
+  intercept: Intercept = async (_, act) => act();
+  readonly #kind: WorldKind;
+  readonly #object: string;
+  #versions = 1_000_000;
+
+  constructor(kind: WorldKind, object: string) {
+    this.#kind = kind;
+    this.#object = object;
+  }
+
+  nextVersion(): string {
+    this.#versions += 1;
+    return String(this.#versions);
+  }
+
+  gamePodsOn(node: string): ObservedPod[] {
+    return [...this.pods.values()].filter((pod) => pod.nodeName === node && isRunningGamePod(pod));
+  }
+
+  readonly cluster: Cluster = {
+    snapshot: () =>
+      this.#call('snapshot', 'cluster', () => ({
+        nodes: [...this.nodes.values()],
+        pods: [...this.pods.values()],
+        gameServers: [...this.servers.values()],
+      })),
+    readNode: (name) => this.#call('readNode', name, () => this.nodes.get(name)),
+    podsOn: (node) =>
+      this.#call('podsOn', node, () => [...this.pods.values()].filter(({ nodeName }) => nodeName === node)),
+    listGameServers: () => this.#call('listGameServers', 'gameservers', () => [...this.servers.values()]),
+    readGameServer: ({ namespace, name }) =>
+      this.#call('readGameServer', name, () => this.servers.get(`${namespace}/${name}`)),
+    patchNode: (node, patch) => {
+      const operation = patch.unschedulable === undefined ? 'annotate' : patch.unschedulable ? 'cordon' : 'uncordon';
+      return this.#call(operation, node.name, () => this.#patchNode(node, patch));
+    },
+    deleteGameServer: (server) => {
+      const current = this.nodes.get(server.nodeName ?? '');
+      const guarded = current?.unschedulable === true && isMarkedBy(this.#object, current);
+      this.log.must(guarded, `I2: server ${server.name} is deleted on a node that is not cordoned by the scaler`);
+      return this.#call('deleteGameServer', server.name, () => this.#deleteServer(server));
+    },
+    deleteNode: (node) => {
+      this.#mustBeEmpty(node.name);
+      return this.#call('deleteNode', node.name, () => this.#deleteNode(node));
+    },
+  };
+
+  readonly ledgerStore: LedgerStore = {
+    read: () => this.#call('readLedger', this.#object, () => this.ledger),
+    write: (next) =>
+      this.#call('writeLedger', this.#object, () => {
+        if (next.version !== this.ledger.version) throw conflict('the ledger was written meanwhile');
+        this.ledger = { ...next, version: next.version + 1 };
+        return this.ledger;
+      }),
+  };
+
+  get provider(): Provider {
+    return {
+      capabilities: { readsSize: this.#kind === 'eks', changesSize: this.#kind !== 'minikube' },
+      validate: () => this.#call('validate', this.#object, () => this.problems),
+      describe: () => this.#call('describe', this.#object, () => this.group),
+      locate: (instances) =>
+        this.#call(
+          'locate',
+          this.#object,
+          () => new Map(instances.map((instance): [string, Whereabouts] => [instance, this.#whereabouts(instance)])),
+        ),
+      increase: (order) => this.#call('increase', this.#object, () => this.#increase(order)),
+      endMachine: (machine) => {
+        this.#mustBeEmpty(machine.node);
+        const written = this.ledger.pendingDeletions.some(({ node }) => node === machine.node);
+        this.log.must(written, `I10: the machine of ${machine.node} is ended, and no intent was written`);
+        return this.#call('providerDelete', machine.instance ?? machine.node, () => this.#endMachine(machine));
+      },
+    };
+  }
+
+  #call<T>(operation: WorldCall['operation'], subject: string, act: () => T): Promise<T> {
+    return this.intercept({ operation, subject }, act);
+  }
+
+  #mustBeEmpty(node: string): void {
+    const games = this.gamePodsOn(node).length;
+    this.log.must(games === 0, `I3: node ${node} or its machine is deleted with ${games} games on it`);
+  }
+
+  #patchNode({ name, uid, resourceVersion }: ObservedNode, { unschedulable, annotations }: NodePatch): ObservedNode {
+    const node = this.nodes.get(name);
+    if (node?.uid !== uid || node.resourceVersion !== resourceVersion) throw conflict(`node ${name} has changed`);
+    if (unschedulable === false) {
+      this.log.must(
+        isMarkedBy(this.#object, node),
+        `I4: node ${name} is uncordoned, and the scaler had not cordoned it`,
+      );
+      this.log.uncordoned.push(name);
+    }
+    if (unschedulable === true && !node.unschedulable) this.log.cordoned.push(name);
+    this.log.changes += 1;
+    const merged = Object.entries({ ...node.annotations, ...annotations }).filter((entry) => entry[1] !== null);
+    const changed: ObservedNode = {
+      ...node,
+      unschedulable: unschedulable ?? node.unschedulable,
+      annotations: Object.fromEntries(merged) as Record<string, string>,
+      resourceVersion: this.nextVersion(),
+    };
+    this.nodes.set(name, changed);
+    return changed;
+  }
+
+  #deleteServer({ namespace, name, uid, resourceVersion }: ObservedGameServer): void {
+    const key = `${namespace}/${name}`;
+    const server = this.servers.get(key);
+    if (server === undefined) return;
+    if (server.uid !== uid || server.resourceVersion !== resourceVersion) throw conflict(`server ${name} has changed`);
+    this.log.must(!isProtected(server), `I1: server ${name} is deleted in state ${server.state}`);
+    this.log.gameServersDeleted.push(name);
+    this.log.changes += 1;
+    this.servers.set(key, { ...server, deleting: true, resourceVersion: this.nextVersion() });
+  }
+
+  #deleteNode({ name, uid }: { readonly name: string; readonly uid: string }): void {
+    const node = this.nodes.get(name);
+    if (node === undefined) return;
+    if (node.uid !== uid) throw conflict(`node ${name} is another one`);
+    const instance = instanceOf(node) ?? '';
+    const ends =
+      this.group === undefined ? this.ended.has(name) : lifeOf(this.group.instances.get(instance)) !== 'live';
+    this.log.must(ends, `node ${name} is deleted, and its machine goes on running`);
+    this.log.nodesDeleted.push(name);
+    this.log.changes += 1;
+    this.nodes.delete(name);
+  }
+
+  #increase({ by, from }: { readonly by: number; readonly from?: number }): void {
+    this.log.must(by > 0, `I7: an increase by ${by}`);
+    if (this.group !== undefined) {
+      if (from !== this.group.desired) throw conflict(`desired is ${this.group.desired}, and not ${from}`);
+      if (from + by > this.group.max) {
+        this.log.must(false, `I5: an increase to ${from + by}, beyond the maximum of ${this.group.max}`);
+        throw new CallError('refused', 'ValidationError', 'above max value');
+      }
+      this.group = { ...this.group, desired: from + by };
+    }
+    this.log.increaseBy += by;
+    this.log.changes += 1;
+  }
+
+  #endMachine({ node, instance }: { readonly node: string; readonly instance?: string }): void {
+    if (this.group === undefined) {
+      this.ended.add(node);
+    } else {
+      const state = this.group.instances.get(instance ?? '');
+      if (lifeOf(state) === 'leaving') return;
+      if (this.group.desired <= this.group.min) throw new CallError('refused', 'ValidationError', 'at min size');
+      const instances = new Map(this.group.instances).set(instance ?? '', 'Terminating');
+      this.group = { ...this.group, instances, desired: this.group.desired - 1 };
+    }
+    this.log.instancesDeleted.push(instance ?? node);
+    this.log.changes += 1;
+  }
+
+  #whereabouts(instance: string): Whereabouts {
+    if (this.elsewhere.has(instance)) return 'elsewhere';
+    return this.group?.instances.has(instance) ? 'here' : 'gone';
+  }
+}
+
+function conflict(message: string): CallError {
+  return new CallError('conflict', '409', message);
+}

@@ -5,19 +5,23 @@
  * Lambda takes five filters; one that matches is enough.
  */
 export const STREAM_FILTERS: readonly object[] = [
-  // It became old.
+  // It became old or removable.
   {
     eventName: ['MODIFY'],
-    dynamodb: { NewImage: { phase: { S: ['old'] } }, OldImage: { phase: { S: [{ exists: false }] } } },
+    dynamodb: { NewImage: { phase: { S: ['old', 'removable'] } }, OldImage: { phase: { S: [{ exists: false }] } } },
   },
-  // It became removable, at once or having been old.
-  {
-    eventName: ['MODIFY'],
-    dynamodb: { NewImage: { phase: { S: ['removable'] } }, OldImage: { phase: { S: [{ exists: false }] } } },
-  },
+  // It became removable, having been old.
   {
     eventName: ['MODIFY'],
     dynamodb: { NewImage: { phase: { S: ['removable'] } }, OldImage: { phase: { S: ['old'] } } },
+  },
+  // It would never have run, and is orphaned now: what is attached to a node goes then, and a slot has another last trace.
+  {
+    eventName: ['MODIFY'],
+    dynamodb: {
+      NewImage: { phase: { S: ['old'] }, state: { S: ['complete', 'shutdown', 'failed', 'rejected', 'orphaned'] } },
+      OldImage: { phase: { S: ['old'] }, state: { S: ['new', 'pending'] } },
+    },
   },
   // Its end was dealt with: until then it is kept.
   {

@@ -59,15 +59,18 @@ test('filters: tasks that became old or removable, whose end was dealt with, or 
   expect(Filters.map(({ Pattern }) => JSON.parse(Pattern))).toEqual([
     {
       eventName: ['MODIFY'],
-      dynamodb: { NewImage: { phase: { S: ['old'] } }, OldImage: { phase: { S: [{ exists: false }] } } },
-    },
-    {
-      eventName: ['MODIFY'],
-      dynamodb: { NewImage: { phase: { S: ['removable'] } }, OldImage: { phase: { S: [{ exists: false }] } } },
+      dynamodb: { NewImage: { phase: { S: ['old', 'removable'] } }, OldImage: { phase: { S: [{ exists: false }] } } },
     },
     {
       eventName: ['MODIFY'],
       dynamodb: { NewImage: { phase: { S: ['removable'] } }, OldImage: { phase: { S: ['old'] } } },
+    },
+    {
+      eventName: ['MODIFY'],
+      dynamodb: {
+        NewImage: { phase: { S: ['old'] }, state: { S: ['complete', 'shutdown', 'failed', 'rejected', 'orphaned'] } },
+        OldImage: { phase: { S: ['old'] }, state: { S: ['new', 'pending'] } },
+      },
     },
     {
       eventName: ['MODIFY'],

@@ -83,7 +83,7 @@ describe('reports of a task', () => {
       ).toBe('applied');
     }
     const { task, account } = await look();
-    expect(task).toMatchObject({ state: 'running', appliedAt: 1_002, message: 'it is running', released: false });
+    expect(task).toMatchObject({ state: 'running', appliedAt: bed.now, message: 'it is running', released: false });
     expect(task?.stateTimes).toMatchObject({ accepted: 1_000, starting: 1_001, running: 1_002 });
     expect(account?.free.cpu).toBe(600);
   });

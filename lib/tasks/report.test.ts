@@ -19,7 +19,8 @@ describe('a report', () => {
         ...task,
         version: task.version + 1,
         state: 'running',
-        appliedAt: at(-1),
+        // By the clock of who writes it; the agent's own is kept beside it.
+        appliedAt: NOW,
         stateTimes: { assigned: at(-5), running: at(-1) },
         message: 'up',
       },

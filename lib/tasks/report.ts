@@ -28,19 +28,19 @@ export type ReportDecision =
 
 /**
  * What a report makes of a task. A report never moves a task back, and of two ends the first stands: it is the one that
- * gives the resources back, if the plan that stopped the task has not.
+ * gives the resources back, if the plan that stopped the task has not. What the order of history goes by is `now`: of the
+ * agents' clocks one may be wrong by a year.
  */
 export function decideReport(task: Task, { state, at, message }: TaskReport, now: EpochMs): ReportDecision {
   if (isTerminal(task.state) || compareStates(state, task.state) <= 0) return { kind: 'unchanged' };
   const release = isTerminal(state) && !task.released;
-  const appliedAt = at ?? now;
   const { message: _earlier, ...rest } = task;
   const image: Task = {
     ...rest,
     version: task.version + 1,
     state,
-    appliedAt,
-    stateTimes: { ...task.stateTimes, [state]: appliedAt },
+    appliedAt: now,
+    stateTimes: { ...task.stateTimes, [state]: at ?? now },
     released: task.released || release,
     ...(message === undefined ? {} : { message }),
   };

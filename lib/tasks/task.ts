@@ -84,7 +84,7 @@ export const taskSchema = objectOf({
   released: z.boolean(),
   /** When the present state was applied. */
   appliedAt: epochMs,
-  /** When each state was applied, by state. */
+  /** When each state was entered, by state, as whoever reported it says. */
   stateTimes: z.partialRecord(z.enum(TASK_STATES), epochMs),
   /** When the desired state was last moved. */
   desiredAt: epochMs,

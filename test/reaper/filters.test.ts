@@ -52,9 +52,7 @@ function isLegal(before: WorldTask, after: WorldTask): boolean {
     rank(TASK_STATES, after.state) >= rank(TASK_STATES, before.state) &&
     rank(DESIRED_STATES, after.desiredState) >= rank(DESIRED_STATES, before.desiredState);
   const ends = isTerminal(after.state) && before.state !== after.state;
-  // No agent has it, and nobody wants it any more: there is none to report its end.
-  const isForgotten = !isAssigned(before.state) && rank(DESIRED_STATES, before.desiredState) > 2;
-  return forward && !(isTerminal(before.state) && ends) && !(ends && isForgotten);
+  return forward && !(isTerminal(before.state) && ends);
 }
 
 const MODES = ['replicated', 'global', 'replicated-job', 'global-job'] as const;

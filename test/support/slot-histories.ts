@@ -267,8 +267,6 @@ function without({ historyLimit: _before, ...service }: WorldService, limit: num
 function reported(task: WorldTask, state: WorldTask['state'], now: EpochMs): WorldTask {
   const after = { ...task, state };
   if (hasEnded(task) || !isLaterState(state, task.state)) return task;
-  // No agent has it, and nobody wants it any more: there is none to report its end.
-  if (hasEnded(after) && !isOwned(task) && isLaterDesired(task.desiredState, 'complete')) return task;
   return { ...after, appliedAt: now, released: task.released || hasEnded(after) };
 }
 

@@ -57,6 +57,8 @@ export class ScalerWorld {
   /** Instances that are of another group. */
   readonly elsewhere = new Set<string>();
   ledger: Ledger = { version: 0, pendingDeletions: [] };
+  /** Machines that a hook has been asked for; whoever makes nodes of them takes them off. */
+  ordered = 0;
   /** Machines that a hook has ended, by node. */
   readonly ended = new Set<string>();
   problems: readonly Problem[] = [];
@@ -134,7 +136,13 @@ export class ScalerWorld {
       endMachine: (machine) => {
         this.#mustBeEmpty(machine.node);
         const written = this.ledger.pendingDeletions.some(({ node }) => node === machine.node);
-        this.log.must(written, `I10: the machine of ${machine.node} is ended, and no intent was written`);
+        // Of one that is ended already there is nothing to write any more.
+        const within = this.group === undefined || this.group.desired > this.group.min;
+        this.log.must(within || !this.#runs(machine), `I5: the machine of ${machine.node} is ended at the minimum`);
+        this.log.must(
+          written || !this.#runs(machine),
+          `I10: the machine of ${machine.node} is ended, and no intent was written`,
+        );
         return this.#call('providerDelete', machine.instance ?? machine.node, () => this.#endMachine(machine));
       },
     };
@@ -206,6 +214,7 @@ export class ScalerWorld {
       }
       this.group = { ...this.group, desired: from + by };
     }
+    if (this.group === undefined) this.ordered += by;
     this.log.increaseBy += by;
     this.log.changes += 1;
   }
@@ -222,6 +231,11 @@ export class ScalerWorld {
     }
     this.log.instancesDeleted.push(instance ?? node);
     this.log.changes += 1;
+  }
+
+  #runs({ node, instance }: { readonly node: string; readonly instance?: string }): boolean {
+    if (this.group === undefined) return !this.ended.has(node);
+    return lifeOf(this.group.instances.get(instance ?? '')) === 'live';
   }
 
   #whereabouts(instance: string): Whereabouts {

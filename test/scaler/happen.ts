@@ -76,8 +76,8 @@ export function happen(bed: ScalerBed, event: Event): void {
 function ofProvider(bed: ScalerBed, event: Event): void {
   const { world } = bed;
   const { group } = world;
-  if (event.kind === 'join') return join(bed);
-  if (event.kind === 'clean-up') return cleanUp(bed);
+  if (event.kind === 'join') join(bed);
+  if (event.kind === 'clean-up') cleanUp(bed);
   if (group === undefined) return;
   switch (event.kind) {
     case 'launch': {

@@ -106,30 +106,8 @@ function ofProvider(bed: ScalerBed, event: Event): void {
         max: Math.max(event.min + event.span, group.desired),
       };
       return;
-    case 'allocate':
-      throw new Error('TODO: Not implemented yet');
-    case 'reserve':
-      throw new Error('TODO: Not implemented yet');
-    case 'end':
-      throw new Error('TODO: Not implemented yet');
-    case 'start':
-      throw new Error('TODO: Not implemented yet');
-    case 'lose-pod':
-      throw new Error('TODO: Not implemented yet');
-    case 'admin-cordon':
-      throw new Error('TODO: Not implemented yet');
-    case 'admin-uncordon':
-      throw new Error('TODO: Not implemented yet');
-    case 'toggle-ready':
-      throw new Error('TODO: Not implemented yet');
-    case 'finish':
-      throw new Error('TODO: Not implemented yet');
-    case 'join':
-      throw new Error('TODO: Not implemented yet');
-    case 'clean-up':
-      throw new Error('TODO: Not implemented yet');
-    case 'retarget':
-      throw new Error('TODO: Not implemented yet');
+    default:
+      return;
   }
 }
 

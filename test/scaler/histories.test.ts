@@ -4,7 +4,7 @@ import type { EpochMs } from '../../lib/time.ts';
 import { ScalerBed } from './bed.ts';
 import { happen } from './happen.ts';
 import { FAULTS, type Fault, history } from './histories.ts';
-import { countsOf, interceptor, runHistory } from './run-history.ts';
+import { countsOf, interceptor, interleaved, runHistory } from './run-history.ts';
 
 /** The invariants of the specification, I1 to I11; the world itself checks I1 to I5, I7 and I10 of every change. */
 
@@ -24,9 +24,12 @@ describe('over random histories', () => {
     // Faults after which the order stands, or certainly does not.
     const kinds = FAULTS.filter((kind) => !['late', 'race', 'bind'].includes(kind));
     const fault = fc.record({ kind: fc.constantFrom(...kinds), call: fc.nat(12) });
-    const ticks = fc.array(fc.record({ faults: fc.array(fault, { maxLength: 2 }), join: fc.boolean() }), {
-      maxLength: 6,
-    });
+    const ticks = fc.array(
+      fc.record({ faults: fc.array(fault, { maxLength: 2 }), join: fc.boolean(), twice: fc.boolean() }),
+      {
+        maxLength: 6,
+      },
+    );
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom('eks', 'custom'),
@@ -36,8 +39,9 @@ describe('over random histories', () => {
         async (kind, nodes, target, steps) => {
           const bed = new ScalerBed(kind as 'eks' | 'custom', nodes + target);
           for (let at = 0; at < nodes; at++) bed.addNode();
-          for (const { faults, join } of steps) {
-            await bed.tick(interceptor(bed, faults as Fault[], []));
+          for (const { faults, join, twice } of steps) {
+            const struck = interleaved(interceptor(bed, faults as Fault[], []));
+            await Promise.all(twice ? [bed.tick(struck), bed.tick(struck)] : [bed.tick(struck)]);
             if (join) happen(bed, { kind: 'join' });
             bed.now = (bed.now + 60_000) as EpochMs;
           }

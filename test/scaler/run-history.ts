@@ -83,15 +83,20 @@ async function atOnce(bed: ScalerBed, faults: readonly Fault[]): Promise<string[
     faults.filter(({ kind }) => kind !== 'bind'),
     late,
   );
-  let calls = 0;
-  const interleaved: Intercept = async (call, act) => {
-    calls += 1;
-    for (let turn = (calls * 7) % 5; turn > 0; turn--) await Promise.resolve();
-    return struck(call, act);
-  };
-  await Promise.all([bed.tick(interleaved), bed.tick(interleaved)]);
+  const mixed = interleaved(struck);
+  await Promise.all([bed.tick(mixed), bed.tick(mixed)]);
   for (const effect of late) effect();
   return bed.takeLog().violations.filter((violation) => !/^I[25]:/.test(violation));
+}
+
+/** Lets the calls of functions that run at once come in turns, now one, now the other. */
+export function interleaved(intercept: Intercept): Intercept {
+  let calls = 0;
+  return async (call, act) => {
+    calls += 1;
+    for (let turn = (calls * 7) % 5; turn > 0; turn--) await Promise.resolve();
+    return intercept(call, act);
+  };
 }
 
 function isUnobserved({ status }: ObjectOutcome): boolean {

@@ -9,6 +9,8 @@ const ADAPTERS = '^lib/(store|client|cli|cron|kubernetes|aws)/';
 const PURE_PACKAGES = 'node_modules/zod/';
 /** A hash is a pure function of its input; nothing else of node:crypto is (test/house/purity.test.ts). */
 const HASHES = '^lib/hash\\.ts$';
+/** So is compressing. */
+const COMPRESSION = '^lib/gzip\\.ts$';
 
 const OURS = '^(lib|functions|infra|local|demo|cases|bench|examples|test)/';
 
@@ -72,7 +74,7 @@ module.exports = {
       name: 'pure-imports-no-builtin',
       comment: 'node: modules reach for files, network, time or chance.',
       severity: 'error',
-      from: { path: PURE, pathNot: [HASHES, TEST] },
+      from: { path: PURE, pathNot: [HASHES, COMPRESSION, TEST] },
       to: { dependencyTypes: ['core'] },
     },
     {
@@ -81,6 +83,13 @@ module.exports = {
       severity: 'error',
       from: { path: HASHES },
       to: { dependencyTypes: ['core'], pathNot: '^(node:)?crypto$' },
+    },
+    {
+      name: 'compression-only',
+      comment: 'lib/gzip.ts compresses and does nothing else.',
+      severity: 'error',
+      from: { path: COMPRESSION },
+      to: { dependencyTypes: ['core'], pathNot: '^(node:)?zlib$' },
     },
     {
       name: 'no-dev-dependency-in-production',

@@ -1,5 +1,5 @@
-import { gzipSync } from 'node:zlib';
 import * as z from 'zod/mini';
+import { gzip } from '../gzip.ts';
 import { isId } from '../ids.ts';
 import { boundedProblems, listOf, type Problem, problemsOf } from '../schema.ts';
 import { BOUNDS, RESULTS } from '../settings.ts';
@@ -97,7 +97,7 @@ function tooManyNames({ placements, stops, preemptions }: Plan): Problem[] {
   const nodes = new Set(placements.map(({ nodeId }) => nodeId));
   const names = [...nodes, ...[...stops, ...preemptions].map(({ taskId }) => taskId)].join();
   if (names.length <= MOST_NAMED_BYTES) return [];
-  const bytes = gzipSync(names).length;
+  const bytes = gzip(names).length;
   if (bytes <= MOST_NAMED_BYTES) return [];
   const message = `the ids of its nodes and of the tasks that it ends take ${bytes} bytes, a result has room for ${MOST_NAMED_BYTES}: split the plan by node`;
   return [{ path: '', message }];

@@ -1,5 +1,5 @@
-import { gunzipSync, gzipSync } from 'node:zlib';
 import * as z from 'zod/mini';
+import { gunzip, gzip } from '../gzip.ts';
 import { nodeId, type PoolName, planId, poolName } from '../ids.ts';
 import { type Pool, poolSettingsSchema } from '../nodes/pool.ts';
 import type { NodeEvent } from '../nodes/profile.ts';
@@ -128,12 +128,12 @@ const PACK_FROM = 100_000;
 
 function packed(name: string, value: object): Item {
   const json = JSON.stringify(value);
-  return json.length < PACK_FROM ? { [name]: value } : { [packedName(name)]: gzipSync(json) };
+  return json.length < PACK_FROM ? { [name]: value } : { [packedName(name)]: gzip(json) };
 }
 
 function unpacked(name: string, item: Item): Item {
   const bytes = item[packedName(name)];
-  return bytes instanceof Uint8Array ? { ...item, [name]: JSON.parse(gunzipSync(bytes).toString()) } : item;
+  return bytes instanceof Uint8Array ? { ...item, [name]: JSON.parse(gunzip(bytes)) } : item;
 }
 
 const packedName = (name: string) => `${name}Packed`;

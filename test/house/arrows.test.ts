@@ -124,13 +124,18 @@ describe('arrows between the folders', () => {
     );
   });
 
+  it('lets lib/gzip.ts compress and do nothing else', async () => {
+    const files = { 'lib/gzip.ts': importing('node:os') };
+    expect(reported((await fixture(files).script('arrows')).output)).toEqual(['compression-only: lib/gzip.ts']);
+  });
+
   it('lets lib/hash.ts hash and do nothing else', async () => {
     const files = { 'lib/hash.ts': importing('node:os') };
     expect(reported((await fixture(files).script('arrows')).output)).toEqual(['hashes-only: lib/hash.ts']);
   });
 
   it('has a fault here for every rule', () => {
-    const elsewhere = ['no-cycle', 'no-orphan', 'hashes-only'];
+    const elsewhere = ['no-cycle', 'no-orphan', 'hashes-only', 'compression-only'];
     const shown = new Set([...WRONG.map(([, , rule]) => rule), ...elsewhere]);
     expect([...shown].sort()).toEqual((rules.forbidden ?? []).map(({ name }) => name).sort());
   });

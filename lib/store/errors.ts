@@ -121,6 +121,15 @@ export function storeError(error: unknown): StoreError {
   return make(kind ?? (isServerFault(error) ? 'retry' : 'bug'), message, error);
 }
 
+/** What `request` comes to; what it throws, as one of the four. */
+export async function ours<T>(request: Promise<T>): Promise<T> {
+  try {
+    return await request;
+  } catch (error) {
+    throw storeError(error);
+  }
+}
+
 /** Codes of the errors of single statements that reasons of cancelled transactions are not (DynamoDB API reference, BatchStatementError). */
 const STATEMENTS: ReadonlyMap<string, Kind> = table({
   RequestLimitExceeded: 'retry',

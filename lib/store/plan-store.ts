@@ -13,8 +13,9 @@ import type { Needs, StoredResult } from '../plans/facts.ts';
 import type { Commit } from '../plans/ledger.ts';
 import { PLATFORM } from '../settings.ts';
 import { accountFromItem, accountKey, profileKey } from './account-item.ts';
+import { chunksOf } from './chunks.ts';
 import { type Item, marshall, unmarshall } from './dynamo.ts';
-import { BugError, type CancellationReason, cancellationReasons, RetryError, storeError } from './errors.ts';
+import { BugError, type CancellationReason, cancellationReasons, ours, RetryError, storeError } from './errors.ts';
 import {
   eventsFromItem,
   poolFromItem,
@@ -123,14 +124,6 @@ export function planStore(client: DynamoDBClient, tables: PlanTables, signal?: A
   };
 }
 
-async function ours<T>(request: Promise<T>): Promise<T> {
-  try {
-    return await request;
-  } catch (error) {
-    throw storeError(error);
-  }
-}
-
 /** Gathers what items show. The one place that knows which item holds what. */
 class Lesson {
   readonly #accounts: Map<NodeId, ReturnType<typeof accountFromItem> | 'missing'> = new Map();
@@ -221,12 +214,6 @@ function keyText(item: Readonly<Record<string, unknown>>): string {
 
 /** Names of the keys; the first is in no item of a table further down. */
 const KEYS = [['slotKey', 'taskId'], ['poolShard', 'nodeId'], ['planId'], ['pool', 'nodeId']] as const;
-
-function chunksOf<T>(list: readonly T[], size: number): T[][] {
-  const chunks: T[][] = [];
-  for (let at = 0; at < list.length; at += size) chunks.push(list.slice(at, at + size));
-  return chunks;
-}
 
 function keysByTable(requests: readonly ReadRequest[]) {
   const keys: Record<string, { Keys: ReturnType<typeof marshall>[]; ConsistentRead: true }> = {};

@@ -15,8 +15,9 @@ import { holdingOf } from '../tasks/holding.ts';
 import type { SlotContent, SlotStore, SlotWrite, StoredSlotTask, WriteOutcome } from '../tasks/reap.ts';
 import type { SlotKey } from '../tasks/task.ts';
 import type { EpochMs } from '../time.ts';
+import { chunksOf } from './chunks.ts';
 import { type Item, marshall, unmarshall } from './dynamo.ts';
-import { BugError, RetryError, statementError, storeError } from './errors.ts';
+import { BugError, ours, RetryError, statementError, storeError } from './errors.ts';
 import { writeTaskEnd } from './give-back.ts';
 import { CLUSTER_KEY } from './keys.ts';
 import { poolFromItem, taskFromItem } from './records.ts';
@@ -96,14 +97,6 @@ export function slotStore(
       const failure = storeError(error);
       return failure.name === 'ConflictError' ? 'changed' : failure;
     }
-  }
-}
-
-async function ours<T>(request: Promise<T>): Promise<T> {
-  try {
-    return await request;
-  } catch (error) {
-    throw storeError(error);
   }
 }
 
@@ -214,9 +207,3 @@ async function markAll(
 }
 
 const attribute = (value: string | number) => (typeof value === 'number' ? { N: String(value) } : { S: value });
-
-function chunksOf<T>(list: readonly T[], size: number): T[][] {
-  const chunks: T[][] = [];
-  for (let at = 0; at < list.length; at += size) chunks.push(list.slice(at, at + size));
-  return chunks;
-}

@@ -15,7 +15,7 @@ import { SWEEP_REASONS, type SweepPageInput, type SweepRecord } from '../tasks/s
 import { placeOfSlot, type SlotKey } from '../tasks/task.ts';
 import type { EpochMs, EpochSeconds } from '../time.ts';
 import { type Item, marshall, unmarshall } from './dynamo.ts';
-import { BugError, storeError } from './errors.ts';
+import { BugError, ours, storeError } from './errors.ts';
 import { sweepKey } from './keys.ts';
 import { readSlotTask } from './slot-item.ts';
 import { BY_SERVICE_INDEX, type TableNames } from './tables.ts';
@@ -153,14 +153,6 @@ export function sweepStore(connection: SweepConnection): Omit<SweepStore, 'readS
 
     send: (page, delaySeconds) => ours(sendPage(sqs, queueUrl, page, delaySeconds, signal)),
   };
-}
-
-async function ours<T>(request: Promise<T>): Promise<T> {
-  try {
-    return await request;
-  } catch (error) {
-    throw storeError(error);
-  }
 }
 
 /** A key of DynamoDB's as a text, and back. */

@@ -68,11 +68,21 @@ async function runAndEnd(berth: Berth, service: string, placed: ReadonlyMap<numb
   console.log(`${placed.size} tasks have run and ended`);
 }
 
-const berth = connect();
+const berth = connected();
 try {
   const service = `example-${ulid()}`;
   await registerCluster(berth);
   await runAndEnd(berth, service, await placeAll(berth, service, Number(process.argv[2] ?? 12)));
 } finally {
   berth.close();
+}
+
+/** Berth, or one line that says how to find it. */
+function connected(): Berth {
+  try {
+    return connect();
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(2);
+  }
 }

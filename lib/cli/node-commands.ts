@@ -55,7 +55,7 @@ function listCommand(cli: Cli): Command {
               ...[amountOf(node.capacity, TASKS_RESOURCE) - amountOf(node.free, TASKS_RESOURCE)],
               ...[leftText(node, 'cpu'), leftText(node, 'memory')],
             ]),
-            `pool ${pool} has no nodes; register some with: berth node register FILE`,
+            `pool ${pool} has no nodes; register some with: berth node register --file FILE`,
           ),
         );
         return undefined;

@@ -122,7 +122,7 @@ export function requiredEnv(env: Readonly<Record<string, string | undefined>>, v
   const value = env[variable];
   if (value === undefined || value === '') {
     throw new Error(
-      `${variable} is not set; a stack sets it for its functions, and the local engine prints it for clients`,
+      `${variable} is not set; a stack sets it for its functions; for a client: npm start -- --write-env berth.env, then . ./berth.env`,
     );
   }
   return value;

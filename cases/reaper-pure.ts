@@ -1,10 +1,10 @@
 import type { ServiceId, TaskId } from '../lib/ids.ts';
+import { isLeftOnNode, orphanedTask } from '../lib/tasks/orphan.ts';
 import { phaseOf } from '../lib/tasks/phase.ts';
 import { reapSlots, type ServiceBook, type SlotRequest, type SlotStore } from '../lib/tasks/reap.ts';
-import { decideReport } from '../lib/tasks/report.ts';
 import { runPage, type SweepStore } from '../lib/tasks/run-page.ts';
 import type { SweepPage, SweepReason, SweepRecord } from '../lib/tasks/sweep.ts';
-import { NO_SERVICE, type SlotKey, type Task } from '../lib/tasks/task.ts';
+import type { SlotKey, Task } from '../lib/tasks/task.ts';
 import type { EpochMs } from '../lib/time.ts';
 import type { ReaperCase, ReaperEvent } from './reaper-case.ts';
 import { type CaseRecord, isMark, type ReaperOutcome, recordsOf, viewOf } from './reaper-state.ts';
@@ -97,12 +97,10 @@ class MemorySlots {
   /** What removing a node makes of its tasks (`lib/client/remove-node.ts`), and the slots that that brings the reaper to. */
   removeNode(nodeId: string): SlotRequest[] {
     const on = [...this.tasks.values()].filter((task) => task.nodeId === nodeId);
-    for (const task of on) {
-      const report = decideReport(task as Task, { state: 'orphaned' }, this.#now);
-      if (report.kind === 'write') this.markedOrphaned.add(task.taskId);
-      const image = report.kind === 'write' ? report.image : task;
-      const isGlobal = task.slot === undefined && task.serviceId !== NO_SERVICE;
-      this.tasks.set(task.taskId, { ...image, ...(isGlobal ? { desiredState: 'remove' as const } : {}) });
+    for (const task of on.filter((one) => isLeftOnNode(one as Task))) {
+      const image = orphanedTask(task as Task, this.#now, 'its node was removed');
+      if (image.state !== task.state) this.markedOrphaned.add(task.taskId);
+      this.tasks.set(task.taskId, image);
     }
     return this.requestsOf(on.map(({ taskId }) => ({ type: 'task-updated', taskId })));
   }

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
-import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { putEvents } from '../../lib/aws/event-bus.ts';
+import { requestHandler } from '../../lib/aws/requests.ts';
+import { timeLeft } from '../../lib/aws/time-left.ts';
 import type { PoolName } from '../../lib/ids.ts';
 import type { Pool } from '../../lib/nodes/pool.ts';
 import type { ApplyContext } from '../../lib/plans/apply.ts';
@@ -12,9 +13,9 @@ import { WindowCache } from '../../lib/plans/window-cache.ts';
 import { APPLIER } from '../../lib/settings.ts';
 import { dynamoClient } from '../../lib/store/dynamo.ts';
 import { planStore } from '../../lib/store/plan-store.ts';
-import { makeVisible, quarantine } from '../../lib/store/queue.ts';
+import { makeVisible, quarantine, queueClient } from '../../lib/store/queue.ts';
 import { EVENT_BUS_ENV, QUEUE_ENV, requiredEnv, tableNamesFromEnv } from '../../lib/store/tables.ts';
-import { type EpochMs, systemClock } from '../../lib/time.ts';
+import { systemClock } from '../../lib/time.ts';
 import { applyRecords, type Edges } from './apply-records.ts';
 import { PoolMeasure } from './measure.ts';
 import { batchResponse, byGroup, planRecord } from './records.ts';
@@ -26,21 +27,14 @@ const planQueueUrl = requiredEnv(process.env, QUEUE_ENV.plans);
 const eventBus = requiredEnv(process.env, EVENT_BUS_ENV);
 const quarantineUrl = requiredEnv(process.env, QUEUE_ENV.quarantine);
 const dynamo = dynamoClient();
-const requestHandler = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true };
 const events = new EventBridgeClient({ requestHandler });
-const sqs = new SQSClient({
-  requestHandler,
-  // The URL of a queue names AWS's host even where an endpoint is set.
-  useQueueUrlAsEndpoint: false,
-});
+const sqs = queueClient();
 /** Pools as the last batch left them, for the next one of this environment. */
 const pools = new Map<PoolName, Pool>();
 const windows = new WindowCache();
 
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
-  const remaining = context.getRemainingTimeInMillis();
-  const signal = AbortSignal.timeout(Math.max(1, remaining - APPLIER.abortMs));
-  const deadline = (Date.now() + remaining - APPLIER.reserveMs) as EpochMs;
+  const { signal, deadline } = timeLeft(context, APPLIER);
   const store = planStore(dynamo, tables, signal);
   const failed = await Promise.all(
     byGroup(event.Records.map(planRecord)).map(async (records) => {

@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { Context, DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
 import { publishReaperMetrics, tellMalformed, tellSlot } from '../../lib/aws/slot-telemetry.ts';
+import { timeLeft } from '../../lib/aws/time-left.ts';
 import type { PoolName } from '../../lib/ids.ts';
 import { REAPER } from '../../lib/settings.ts';
 import { dynamoClient } from '../../lib/store/dynamo.ts';
 import { slotStore } from '../../lib/store/slot-store.ts';
 import { tableNamesFromEnv } from '../../lib/store/tables.ts';
 import { reapSlots } from '../../lib/tasks/reap.ts';
-import { type EpochMs, systemClock } from '../../lib/time.ts';
+import { systemClock } from '../../lib/time.ts';
 import { changedSlots, failuresOf } from './records.ts';
 
 const logger = new Logger({ serviceName: 'task-reaper' });
@@ -18,13 +19,12 @@ const shards = new Map<PoolName, number>();
 
 /** Brings the slots that a batch of the tasks' stream is about to their limit, each once, and looks at no other. */
 export async function handler(event: DynamoDBStreamEvent, context: Context): Promise<DynamoDBBatchResponse> {
-  const remaining = context.getRemainingTimeInMillis();
-  const signal = AbortSignal.timeout(Math.max(1, remaining - REAPER.abortMs));
+  const { signal, deadline } = timeLeft(context, REAPER);
   const { slots, malformed } = changedSlots(event.Records);
   const outcomes = await reapSlots(slots, {
     store: slotStore(dynamo, tables, shards, signal),
     clock: systemClock,
-    deadline: (systemClock() + remaining - REAPER.reserveMs) as EpochMs,
+    deadline,
     sleep: (ms) => sleep(ms),
     random: Math.random,
   });

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@aws-lambda-powertools/logger';
-import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { publishReaperMetrics, tellMalformed, tellSlot } from '../../lib/aws/slot-telemetry.ts';
+import { timeLeft } from '../../lib/aws/time-left.ts';
 import type { PoolName } from '../../lib/ids.ts';
 import { SWEEPER } from '../../lib/settings.ts';
 import { dynamoClient } from '../../lib/store/dynamo.ts';
-import { quarantine } from '../../lib/store/queue.ts';
+import { quarantine, queueClient } from '../../lib/store/queue.ts';
 import { slotStore } from '../../lib/store/slot-store.ts';
 import { sweepStore } from '../../lib/store/sweep-store.ts';
 import { QUEUE_ENV, requiredEnv, tableNamesFromEnv } from '../../lib/store/tables.ts';
@@ -20,18 +20,12 @@ const tables = tableNamesFromEnv(process.env, ['tasks', 'services', 'nodes', 'po
 const queueUrl = requiredEnv(process.env, QUEUE_ENV.sweep);
 const failuresUrl = requiredEnv(process.env, QUEUE_ENV.reaperFailures);
 const dynamo = dynamoClient();
-const sqs = new SQSClient({
-  requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
-  // The URL of a queue names AWS's host even where an endpoint is set.
-  useQueueUrlAsEndpoint: false,
-});
+const sqs = queueClient();
 const shards = new Map<PoolName, number>();
 
 /** Does the pages of sweeps that are received, each on its own. */
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
-  const remaining = context.getRemainingTimeInMillis();
-  const signal = AbortSignal.timeout(Math.max(1, remaining - SWEEPER.abortMs));
-  const deadline = (systemClock() + remaining - SWEEPER.reserveMs) as EpochMs;
+  const { signal, deadline } = timeLeft(context, SWEEPER);
   const batchItemFailures: { itemIdentifier: string }[] = [];
   for (const record of event.Records) {
     try {

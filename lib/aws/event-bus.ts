@@ -1,5 +1,6 @@
 import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import type { PlanEvent } from '../plans/events.ts';
+import { abortable } from './requests.ts';
 
 /** What begins every rule's pattern: `{"source": ["berth"]}`. */
 const SOURCE = 'berth';
@@ -21,7 +22,7 @@ export async function putEvents(
       Time: new Date(detail.appliedAt),
       Detail: JSON.stringify(detail),
     }));
-    const answer = await client.send(new PutEventsCommand({ Entries }), signal ? { abortSignal: signal } : {});
+    const answer = await client.send(new PutEventsCommand({ Entries }), abortable(signal));
     const failed = answer.Entries?.find(({ ErrorCode }) => ErrorCode !== undefined);
     if (failed || (answer.FailedEntryCount ?? 0) > 0) {
       throw new Error(

@@ -1,4 +1,4 @@
-import { QueryCommand, type QueryCommandOutput, ScanCommand, type ScanCommandOutput } from '@aws-sdk/client-dynamodb';
+import { QueryCommand, type QueryCommandOutput } from '@aws-sdk/client-dynamodb';
 import type { NodeId, PoolName, TaskId } from '../ids.ts';
 import { marshall, unmarshall } from '../store/dynamo.ts';
 import { poolNodeKey } from '../store/keys.ts';
@@ -8,6 +8,7 @@ import type { SlotKey, Task } from '../tasks/task.ts';
 import { batchGet } from './batch-get.ts';
 import type { Connection } from './connection.ts';
 import { retrying } from './retrying.ts';
+import { scanned } from './scan.ts';
 
 /** Where a task is found in the table. */
 export interface StoredTaskKey {
@@ -57,23 +58,13 @@ export async function readTasks(connection: Connection, keys: readonly StoredTas
 }
 
 /** Every task of a pool, or of one node of it, in no order, by a consistent read of the whole table. */
-export async function* scanTasks({ dynamo, tables }: Connection, pool: PoolName, node?: NodeId): AsyncGenerator<Task> {
+export async function* scanTasks(connection: Connection, pool: PoolName, node?: NodeId): AsyncGenerator<Task> {
   const [name, value] = node === undefined ? ['pool', pool] : ['poolNode', poolNodeKey(pool, node)];
-  let start: ScanCommandOutput['LastEvaluatedKey'];
-  do {
-    const page: ScanCommandOutput = await retrying(() =>
-      dynamo.send(
-        new ScanCommand({
-          TableName: tables.tasks,
-          FilterExpression: '#name = :value',
-          ExpressionAttributeNames: { '#name': name },
-          ExpressionAttributeValues: marshall({ ':value': value }),
-          ConsistentRead: true,
-          ...(start ? { ExclusiveStartKey: start } : {}),
-        }),
-      ),
-    );
-    for (const item of page.Items ?? []) yield taskFromItem(unmarshall(item));
-    start = page.LastEvaluatedKey;
-  } while (start);
+  const items = scanned(connection, {
+    TableName: connection.tables.tasks,
+    FilterExpression: '#name = :value',
+    ExpressionAttributeNames: { '#name': name },
+    ExpressionAttributeValues: marshall({ ':value': value }),
+  });
+  for await (const item of items) yield taskFromItem(item);
 }

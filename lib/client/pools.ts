@@ -1,4 +1,4 @@
-import { GetItemCommand, ScanCommand, type ScanCommandOutput, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { PoolName } from '../ids.ts';
 import {
   type Pool,
@@ -14,6 +14,7 @@ import { type Item, marshall, unmarshall } from '../store/dynamo.ts';
 import { poolFromItem } from '../store/records.ts';
 import type { Connection } from './connection.ts';
 import { retrying } from './retrying.ts';
+import { scanned } from './scan.ts';
 
 /** Thrown when a pool is asked for that nobody has registered. */
 export class PoolNotFoundError extends Error {
@@ -47,22 +48,9 @@ async function getPool({ dynamo, tables }: Connection, name: PoolName): Promise<
 }
 
 /** Every pool, by name. */
-export async function readPools({ dynamo, tables }: Connection): Promise<Pool[]> {
+export async function readPools(connection: Connection): Promise<Pool[]> {
   const pools: Pool[] = [];
-  let start: ScanCommandOutput['LastEvaluatedKey'];
-  do {
-    const page: ScanCommandOutput = await retrying(() =>
-      dynamo.send(
-        new ScanCommand({
-          TableName: tables.pools,
-          ConsistentRead: true,
-          ...(start ? { ExclusiveStartKey: start } : {}),
-        }),
-      ),
-    );
-    for (const item of page.Items ?? []) pools.push(poolFromItem(unmarshall(item)));
-    start = page.LastEvaluatedKey;
-  } while (start);
+  for await (const item of scanned(connection, { TableName: connection.tables.pools })) pools.push(poolFromItem(item));
   return pools.sort((a, b) => (a.pool < b.pool ? -1 : 1));
 }
 

@@ -6,10 +6,9 @@ import { MAX_COMMIT_BYTES } from '../plans/ledger.ts';
 import { marshall } from '../store/dynamo.ts';
 import { accountWrite, taskWrite } from '../store/writes.ts';
 import { holdingOf } from '../tasks/holding.ts';
-import { decideReport } from '../tasks/report.ts';
+import { isLeftOnNode, orphanedTask } from '../tasks/orphan.ts';
 import { isTerminal } from '../tasks/states.ts';
-import { NO_SERVICE, placeOfSlot, type SlotKey, type Task } from '../tasks/task.ts';
-import type { EpochMs } from '../time.ts';
+import type { Task } from '../tasks/task.ts';
 import { writeNode } from './change-node.ts';
 import type { Connection } from './connection.ts';
 import { isOn, readTasks, scanTasks, tasksOfNode } from './node-tasks.ts';
@@ -69,7 +68,7 @@ export async function removeNode(
   const orphanAll = async (tasks: AsyncIterable<Task[]>): Promise<number> => {
     let changed = 0;
     for await (const page of tasks) {
-      for (const group of groupsOf(page.filter(isLeft))) {
+      for (const group of groupsOf(page.filter(isLeftOnNode))) {
         const written = await orphan(connection, pool, node, group);
         changed += written.length;
         orphaned += written.filter(({ state, released }) => !isTerminal(state) || !released).length;
@@ -99,20 +98,6 @@ export async function removeNode(
   await orphanAll(tasksOfNode(connection, pool, node));
   if (!there && orphaned === 0) throw new NodeNotFoundError(pool, node);
   return orphaned;
-}
-
-/**
- * Whether a task is still to be dealt with: it runs as far as anybody knows, or holds something, or is one of a global service,
- * whose slot on this node goes with the node, history included.
- */
-function isLeft({ state, released, slotKey, desiredState }: Task): boolean {
-  return !isTerminal(state) || !released || (isGlobal(slotKey) && desiredState !== 'remove');
-}
-
-/** Whether the slot is that of a service on one node. Of no service is what is attached to it. */
-function isGlobal(slotKey: SlotKey): boolean {
-  const place = placeOfSlot(slotKey);
-  return place?.nodeId !== undefined && place.serviceId !== NO_SERVICE;
 }
 
 /** Makes the node one that nothing is placed on, if it is there: down, and ineligible should its agent say that it is ready. */
@@ -145,7 +130,7 @@ async function orphan(
   let current: readonly Task[] | undefined = tasks;
   return retrying(async () => {
     const left = (current ?? (await readTasks(connection, tasks))).filter(
-      (task) => isLeft(task) && isOn(task, pool, node),
+      (task) => isLeftOnNode(task) && isOn(task, pool, node),
     );
     current = undefined;
     if (left.length === 0) return [];
@@ -163,14 +148,6 @@ async function orphan(
     await dynamo.send(new TransactWriteItemsCommand({ TransactItems: writes }));
     return left;
   });
-}
-
-/** `task` as it is when nobody will run it, nor report of it, any more. */
-function orphanedTask(task: Task, now: EpochMs, message: string): Task {
-  const decision = decideReport(task, { state: 'orphaned', message }, now);
-  const image = decision.kind === 'write' ? decision.image : { ...task, version: task.version + 1, released: true };
-  if (!isGlobal(task.slotKey) || task.desiredState === 'remove') return image;
-  return { ...image, desiredState: 'remove', desiredAt: now };
 }
 
 /** Deletes the node if nothing of it is held, or if it is of a version that is known to hold nothing in truth. */

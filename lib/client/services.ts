@@ -1,8 +1,8 @@
-import { GetItemCommand, PutItemCommand, ScanCommand, type ScanCommandOutput } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { ulid } from 'ulid';
 import type { ServiceId } from '../ids.ts';
 import { parsed } from '../schema.ts';
-import { HISTORY, SWEEPER } from '../settings.ts';
+import { SWEEPER } from '../settings.ts';
 import { type Item, marshall, unmarshall } from '../store/dynamo.ts';
 import { CLUSTER_KEY } from '../store/keys.ts';
 import { clusterLimitFromItem, readClusterItem, readServiceItem, serviceItem } from '../store/services.ts';
@@ -21,6 +21,7 @@ import { type SlotRange, type SweepPageInput, slotRanges } from '../tasks/sweep.
 import { expiryAfter } from '../time.ts';
 import type { Connection } from './connection.ts';
 import { retrying } from './retrying.ts';
+import { scanned } from './scan.ts';
 
 /** What setting a service, or what the cluster keeps, has come to. */
 export interface LimitChange<T> {
@@ -33,14 +34,20 @@ export interface LimitChange<T> {
  * The service as it is set; undefined: it never was, or what is stored cannot be read and is to be set anew. One that was
  * removed has `removedAt`.
  */
-async function readService({ dynamo, servicesTable }: Connection, serviceId: ServiceId): Promise<Service | undefined> {
+async function readService(connection: Connection, serviceId: ServiceId): Promise<Service | undefined> {
+  const item = await readRecord(connection, serviceId);
+  return item && serviceIn(item);
+}
+
+/** A record of the table of services: of a service, of the cluster, of a sweep. */
+export async function readRecord({ dynamo, servicesTable }: Connection, key: string): Promise<Item | undefined> {
   const command = new GetItemCommand({
     TableName: servicesTable(),
-    Key: marshall({ serviceId }),
+    Key: marshall({ serviceId: key }),
     ConsistentRead: true,
   });
   const { Item } = await retrying(() => dynamo.send(command));
-  return Item && serviceIn(unmarshall(Item));
+  return Item && unmarshall(Item);
 }
 
 function serviceIn(item: Item): Service | undefined {
@@ -55,32 +62,18 @@ export interface ServicesOptions {
 
 /** Every service that is set, by name; those that were removed lately too. */
 export async function readServices(
-  { dynamo, servicesTable }: Connection,
+  connection: Connection,
   { onMalformed = () => undefined }: ServicesOptions = {},
 ): Promise<Service[]> {
   const services: Service[] = [];
-  let start: ScanCommandOutput['LastEvaluatedKey'];
-  do {
-    const page: ScanCommandOutput = await retrying(() =>
-      dynamo.send(
-        new ScanCommand({
-          TableName: servicesTable(),
-          ConsistentRead: true,
-          ...(start ? { ExclusiveStartKey: start } : {}),
-        }),
-      ),
-    );
+  for await (const item of scanned(connection, { TableName: connection.servicesTable() })) {
     // Beside services the table holds what is the cluster's own, under keys with a `#`.
-    const items = (page.Items ?? []).map((item) => unmarshall(item));
-    for (const item of items) {
-      const isService = !String(item.serviceId).startsWith('#');
-      if (!isService && item.serviceId !== CLUSTER_KEY) continue;
-      const found = isService ? readServiceItem(item) : readClusterItem(item);
-      if ('problem' in found) onMalformed(found);
-      else if (isService) services.push(found as Service);
-    }
-    start = page.LastEvaluatedKey;
-  } while (start);
+    const isService = !String(item.serviceId).startsWith('#');
+    if (!isService && item.serviceId !== CLUSTER_KEY) continue;
+    const found = isService ? readServiceItem(item) : readClusterItem(item);
+    if ('problem' in found) onMalformed(found);
+    else if (isService) services.push(found as Service);
+  }
   return services.sort((a, b) => (a.serviceId < b.serviceId ? -1 : 1));
 }
 
@@ -135,14 +128,9 @@ export async function scaleService(
 }
 
 /** Old tasks that a slot keeps whose service says nothing of it. */
-export async function readHistoryLimit({ dynamo, servicesTable }: Connection): Promise<number | undefined> {
-  const command = new GetItemCommand({
-    TableName: servicesTable(),
-    Key: marshall({ serviceId: CLUSTER_KEY }),
-    ConsistentRead: true,
-  });
-  const { Item } = await retrying(() => dynamo.send(command));
-  return Item && clusterLimitFromItem(unmarshall(Item));
+export async function readHistoryLimit(connection: Connection): Promise<number | undefined> {
+  const item = await readRecord(connection, CLUSTER_KEY);
+  return item && clusterLimitFromItem(item);
 }
 
 /** Sets what the cluster keeps; null: the default. All slots are swept unless that is more than before. */
@@ -153,8 +141,7 @@ export async function setHistoryLimit(
   const limit = input === null ? undefined : parsed(historyLimit, input, 'the history limit');
   const replaced = await put(connection, { serviceId: CLUSTER_KEY, historyLimit: limit });
   const before = replaced && clusterLimitFromItem(replaced);
-  const kept = (of: number | undefined) =>
-    of !== undefined && of < 0 ? Number.POSITIVE_INFINITY : (of ?? HISTORY.limit);
+  const kept = (of: number | undefined) => effectiveLimit({ historyLimit: of, restartMaxAttempts: 0 }, undefined);
   const more = kept(limit) > kept(before) || kept(limit) === Number.POSITIVE_INFINITY;
   return { set: limit, sweepId: more ? undefined : await startSweep(connection, { reason: 'limit' }) };
 }

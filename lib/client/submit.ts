@@ -1,4 +1,5 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { abortable } from '../aws/requests.ts';
 import { checkPlan } from '../plans/check-plan.ts';
 import type { Plan, PlanInput } from '../plans/plan.ts';
 import type { PlanResult } from '../plans/result.ts';
@@ -47,7 +48,7 @@ export async function pushPlan(connection: Connection, input: PlanInput, signal?
     MessageGroupId: plan.pool,
     MessageDeduplicationId: plan.planId,
   });
-  await retrying(() => sqs.send(message, signal ? { abortSignal: signal } : {}), signal);
+  await retrying(() => sqs.send(message, abortable(signal)), signal);
   return plan;
 }
 

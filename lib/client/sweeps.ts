@@ -1,11 +1,10 @@
-import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { parsed } from '../schema.ts';
-import { marshall, unmarshall } from '../store/dynamo.ts';
 import { sweepKey } from '../store/keys.ts';
 import { sweepFromItem } from '../store/sweep-store.ts';
 import { type SweepRecord, sweepIdSchema } from '../tasks/sweep.ts';
 import type { Connection } from './connection.ts';
-import { pause, retrying } from './retrying.ts';
+import { pause } from './retrying.ts';
+import { readRecord } from './services.ts';
 
 /** Thrown when a sweep is not done in time. It goes on by itself. */
 export class SweepTimeoutError extends Error {
@@ -24,14 +23,9 @@ export interface SweepWaitOptions {
 const LOOK_MS = 500;
 
 /** How a sweep goes; undefined: none of its pages is done yet, or its record is gone. Throws InvalidInputError for what is no id. */
-export async function readSweep(
-  { dynamo, servicesTable }: Connection,
-  sweepId: string,
-): Promise<SweepRecord | undefined> {
-  const key = marshall({ serviceId: sweepKey(parsed(sweepIdSchema, sweepId, 'the id of the sweep')) });
-  const command = new GetItemCommand({ TableName: servicesTable(), Key: key, ConsistentRead: true });
-  const { Item } = await retrying(() => dynamo.send(command));
-  return Item && sweepFromItem(unmarshall(Item));
+export async function readSweep(connection: Connection, sweepId: string): Promise<SweepRecord | undefined> {
+  const item = await readRecord(connection, sweepKey(parsed(sweepIdSchema, sweepId, 'the id of the sweep')));
+  return item && sweepFromItem(item);
 }
 
 /** Waits until a sweep is done. Throws SweepTimeoutError. */

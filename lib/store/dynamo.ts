@@ -5,13 +5,13 @@ import {
   type NativeAttributeValue,
   marshall as toItem,
 } from '@aws-sdk/util-dynamodb';
+import { requestHandler } from '../aws/requests.ts';
 
 /** DynamoDB's client with the time-outs that a function of 30 seconds can afford. */
 export function dynamoClient(config: DynamoDBClientConfig = {}): DynamoDBClient {
   return new DynamoDBClient({
     maxAttempts: 3,
-    // Without these a lost packet holds an invocation until it is killed. `throwOnRequestTimeout`: a time-out is an error, not a warning.
-    requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+    requestHandler,
     ...config,
   });
 }

@@ -1,4 +1,5 @@
 import { type DynamoDBClient, GetItemCommand, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
+import { abortable } from '../aws/requests.ts';
 import type { PoolName } from '../ids.ts';
 import { type Account, type Exchange, exchanged } from '../nodes/account.ts';
 import { type BlindChange, blindly } from '../nodes/blind.ts';
@@ -33,7 +34,7 @@ export async function writeTaskEnd(
   exchange: Exchange | undefined,
 ): Promise<void> {
   const { dynamo, tables, shardsOf, signal } = db;
-  const options = signal ? { abortSignal: signal } : {};
+  const options = abortable(signal);
   const task = taskWrite(tables.tasks, before, { before: before.version, image });
   if (!exchange) {
     await dynamo.send(new TransactWriteItemsCommand({ TransactItems: [task] }), options);
@@ -67,7 +68,7 @@ function releaseOf(known: Known, change: BlindChange | undefined, exchange: Exch
 async function readAccount({ dynamo, tables, signal }: TaskTables, key: AccountKey): Promise<Account | 'missing'> {
   const { Item } = await dynamo.send(
     new GetItemCommand({ TableName: tables.nodes, Key: marshall(key), ConsistentRead: true }),
-    signal ? { abortSignal: signal } : {},
+    abortable(signal),
   );
   return accountOrMissing(Item);
 }

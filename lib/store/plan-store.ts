@@ -5,6 +5,7 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
+import { abortable } from '../aws/requests.ts';
 import type { NodeId, PlanId } from '../ids.ts';
 import type { Pool } from '../nodes/pool.ts';
 import type { CommitOutcome, Learned, PlanStore } from '../plans/apply.ts';
@@ -66,7 +67,7 @@ interface ReadRequest {
  * seen at the redelivery, which finds the stored result or none.
  */
 export function planStore(client: DynamoDBClient, tables: PlanTables, signal?: AbortSignal): PlanStore {
-  const options = signal ? { abortSignal: signal } : {};
+  const options = abortable(signal);
   return {
     async readPool(pool) {
       const command = new GetItemCommand({

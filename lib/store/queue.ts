@@ -1,6 +1,16 @@
-import { ChangeMessageVisibilityBatchCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { ChangeMessageVisibilityBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { abortable, requestHandler } from '../aws/requests.ts';
 import { clip } from '../schema.ts';
 import { PLATFORM } from '../settings.ts';
+
+/** SQS's client as a function has it. */
+export function queueClient(): SQSClient {
+  return new SQSClient({
+    requestHandler,
+    // The URL of a queue names AWS's host even where an endpoint is set.
+    useQueueUrlAsEndpoint: false,
+  });
+}
 
 /** Where a message came from, and why it could not be used. */
 export interface QuarantineOrigin {
@@ -24,7 +34,7 @@ export async function quarantine(
   origin: QuarantineOrigin,
   signal?: AbortSignal,
 ): Promise<void> {
-  const options = signal ? { abortSignal: signal } : {};
+  const options = abortable(signal);
   // Whoever hands in more than this, the body itself for one, must not have it sent along.
   const told = {
     reason: tellable(origin.reason),
@@ -68,6 +78,6 @@ export async function makeVisible(
         VisibilityTimeout: seconds,
       })),
     }),
-    signal ? { abortSignal: signal } : {},
+    abortable(signal),
   );
 }

@@ -10,9 +10,10 @@ import { planResultSchema } from '../plans/result.ts';
 import { RESULTS } from '../settings.ts';
 import { phaseOf } from '../tasks/phase.ts';
 import { NO_SERVICE, type Task, taskSchema } from '../tasks/task.ts';
-import { type EpochMs, type EpochSeconds, expiryAfter } from '../time.ts';
-import { BugError, PermanentError } from './errors.ts';
+import { type EpochMs, expiryAfter } from '../time.ts';
+import { BugError } from './errors.ts';
 import { poolNodeKey } from './keys.ts';
+import { fromItem, storedMs, storedSeconds } from './stored.ts';
 
 /**
  * Tasks, pools and results as items, and back. What comes back is checked. A task or result that is not of its shape can
@@ -20,20 +21,6 @@ import { poolNodeKey } from './keys.ts';
  */
 
 type Item = Readonly<Record<string, unknown>>;
-
-const epochMs = z.custom<EpochMs>((value) => Number.isSafeInteger(value));
-const epochSeconds = z.custom<EpochSeconds>((value) => Number.isSafeInteger(value));
-
-function fromItem<S extends z.ZodMiniType>(
-  schema: S,
-  item: Item,
-  what: string,
-  Failure: new (message: string) => Error = PermanentError,
-): z.output<S> {
-  const outcome = schema.safeParse(item);
-  if (outcome.success) return outcome.data;
-  throw new Failure(`the stored ${what} is not of its shape: ${z.prettifyError(outcome.error)}`);
-}
 
 /** A task of no service has no `serviceId`: the key of an index is never empty. */
 export function taskItem({ serviceId, ...task }: Task): Item {
@@ -55,7 +42,7 @@ const poolItemSchema = z.object({
   index: z.int(),
   shards: z.int(),
   settings: poolSettingsSchema,
-  marks: z.optional(z.object({ left: z.number(), at: epochMs })),
+  marks: z.optional(z.object({ left: z.number(), at: storedMs })),
 });
 
 export function poolItem(pool: Pool): Item {
@@ -142,13 +129,13 @@ export function windowItem(pool: PoolName, window: RejectionWindow): Item {
   return { pool, ...window };
 }
 
-const windowSchema = z.object({ nodeId, times: z.array(epochMs), version: z.int(), expiresAt: epochSeconds });
+const windowSchema = z.object({ nodeId, times: z.array(storedMs), version: z.int(), expiresAt: storedSeconds });
 
 export function windowFromItem(item: Item): RejectionWindow {
   return fromItem(windowSchema, item, `window of node ${String(item.nodeId)}`);
 }
 
-const eventsSchema = z.object({ events: z.array(z.object({ at: epochMs, message: z.string() })) });
+const eventsSchema = z.object({ events: z.array(z.object({ at: storedMs, message: z.string() })) });
 
 /** The last events of a node, from its profile. */
 export function eventsFromItem(item: Item): readonly NodeEvent[] {

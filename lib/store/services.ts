@@ -3,16 +3,16 @@ import type { ServiceId } from '../ids.ts';
 import { clip } from '../schema.ts';
 import type { Malformed, ServiceBook } from '../tasks/reap.ts';
 import { historyLimit, type Service, serviceSpecSchema } from '../tasks/service.ts';
-import type { EpochMs, EpochSeconds } from '../time.ts';
 import type { Item } from './dynamo.ts';
 import { CLUSTER_KEY } from './keys.ts';
+import { storedMs, storedSeconds } from './stored.ts';
 
 /** Services, and what the cluster sets for all of them, as items and back. */
 
 const serviceSchema = z.object({
   ...serviceSpecSchema.shape,
-  removedAt: z.optional(z.custom<EpochMs>((value) => Number.isSafeInteger(value))),
-  expiresAt: z.optional(z.custom<EpochSeconds>((value) => Number.isSafeInteger(value))),
+  removedAt: z.optional(storedMs),
+  expiresAt: z.optional(storedSeconds),
 });
 const clusterSchema = z.object({ historyLimit: z.optional(historyLimit) });
 

@@ -4,7 +4,7 @@ import { clip, epochMs } from '../schema.ts';
 import type { Malformed, StoredSlotTask } from '../tasks/reap.ts';
 import { DESIRED_STATES, TASK_STATES } from '../tasks/states.ts';
 import { placeOfSlot, type SlotKey } from '../tasks/task.ts';
-import type { Item } from './dynamo.ts';
+import { type Item, unmarshall } from './dynamo.ts';
 
 /** A task that was read for the reaper, with the item it came from. */
 export interface SlotItem extends StoredSlotTask {
@@ -31,8 +31,23 @@ const slotTaskSchema = z.object({
   undo: z.optional(z.unknown()),
 });
 
+/** Attributes of a task that are looked at: what a read of many may leave the others out for. */
+export const SLOT_TASK_ATTRIBUTES: readonly string[] = Object.keys(slotTaskSchema.shape);
+
+/** The tasks that `items` hold, in their order, and what is wrong with those that hold none. */
+export function readSlotTasks(items: readonly Parameters<typeof unmarshall>[0][] = []): {
+  readonly tasks: readonly SlotItem[];
+  readonly malformed: readonly Malformed[];
+} {
+  const read = items.map((item) => readSlotTask(unmarshall(item)));
+  return {
+    tasks: read.filter((one): one is SlotItem => !('problem' in one)),
+    malformed: read.filter((one): one is Malformed => 'problem' in one),
+  };
+}
+
 /** The task that `item` holds, or what is wrong with it. */
-export function readSlotTask(item: Item): SlotItem | Malformed {
+function readSlotTask(item: Item): SlotItem | Malformed {
   const outcome = slotTaskSchema.safeParse(item);
   if (outcome.success) return { ...outcome.data, item };
   const key = `${String(item.slotKey)} ${String(item.taskId)}`;

@@ -9,10 +9,11 @@ import {
   type QueryCommandOutput,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
+import { abortable } from '../aws/requests.ts';
 import type { PoolName } from '../ids.ts';
 import { PLATFORM, REAPER } from '../settings.ts';
 import { holdingOf } from '../tasks/holding.ts';
-import type { SlotContent, SlotStore, SlotWrite, StoredSlotTask, WriteOutcome } from '../tasks/reap.ts';
+import type { Malformed, SlotContent, SlotStore, SlotWrite, StoredSlotTask, WriteOutcome } from '../tasks/reap.ts';
 import type { SlotKey } from '../tasks/task.ts';
 import type { EpochMs } from '../time.ts';
 import { chunksOf } from './chunks.ts';
@@ -22,7 +23,7 @@ import { writeTaskEnd } from './give-back.ts';
 import { CLUSTER_KEY } from './keys.ts';
 import { poolFromItem, taskFromItem } from './records.ts';
 import { bookOf } from './services.ts';
-import { readSlotTask, type SlotItem } from './slot-item.ts';
+import { readSlotTasks, type SlotItem } from './slot-item.ts';
 import type { TableNames } from './tables.ts';
 import { markWrite } from './writes.ts';
 
@@ -39,7 +40,7 @@ export function slotStore(
   shards: ShardCache,
   signal?: AbortSignal,
 ): SlotStore {
-  const options = signal ? { abortSignal: signal } : {};
+  const options = abortable(signal);
   const shardsOf = async (pool: PoolName) => {
     const known = shards.get(pool);
     if (known !== undefined) return known;
@@ -111,7 +112,7 @@ async function readServices(
   let keys = services.map((serviceId) => marshall({ serviceId }));
   while (keys.length > 0) {
     const command = new BatchGetItemCommand({ RequestItems: { [table]: { Keys: keys, ConsistentRead: true } } });
-    const answer: BatchGetItemCommandOutput = await dynamo.send(command, signal ? { abortSignal: signal } : {});
+    const answer: BatchGetItemCommandOutput = await dynamo.send(command, abortable(signal));
     for (const item of answer.Responses?.[table] ?? []) items.push(unmarshall(item));
     const left = answer.UnprocessedKeys?.[table]?.Keys ?? [];
     // DynamoDB leaves keys out when it throttles: asking at once for all of them again would make it worse.
@@ -129,7 +130,7 @@ export async function readSlot(
   signal?: AbortSignal,
 ): Promise<SlotContent> {
   const tasks: StoredSlotTask[] = [];
-  const malformed: { key: string; problem: string }[] = [];
+  const malformed: Malformed[] = [];
   let start: QueryCommandOutput['LastEvaluatedKey'];
   do {
     const page: QueryCommandOutput = await dynamo.send(
@@ -141,13 +142,11 @@ export async function readSlot(
         ConsistentRead: true,
         ...(start ? { ExclusiveStartKey: start } : {}),
       }),
-      signal ? { abortSignal: signal } : {},
+      abortable(signal),
     );
-    for (const item of page.Items ?? []) {
-      const read = readSlotTask(unmarshall(item));
-      if ('problem' in read) malformed.push(read);
-      else tasks.push(read);
-    }
+    const read = readSlotTasks(page.Items);
+    tasks.push(...read.tasks);
+    malformed.push(...read.malformed);
     start = page.LastEvaluatedKey;
   } while (start);
   return { tasks, malformed };
@@ -170,7 +169,7 @@ async function deleteAll(
     Parameters: [slotKey, taskId, version, state, desiredState].map(attribute),
   }));
   const command = new BatchExecuteStatementCommand({ Statements, ReturnConsumedCapacity: 'INDEXES' });
-  const { Responses = [] } = await dynamo.send(command, signal ? { abortSignal: signal } : {});
+  const { Responses = [] } = await dynamo.send(command, abortable(signal));
   return writes.map((_, at) => outcomeOf(Responses[at]));
 }
 
@@ -194,7 +193,7 @@ async function markAll(
 ): Promise<WriteOutcome[]> {
   try {
     const TransactItems = writes.map(({ task }) => markWrite(table, task, now));
-    await dynamo.send(new TransactWriteItemsCommand({ TransactItems }), signal ? { abortSignal: signal } : {});
+    await dynamo.send(new TransactWriteItemsCommand({ TransactItems }), abortable(signal));
     return writes.map(() => 'done');
   } catch (error) {
     const failure = storeError(error);

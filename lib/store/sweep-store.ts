@@ -9,28 +9,26 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
-import type { StoredSlotTask } from '../tasks/reap.ts';
+import { abortable } from '../aws/requests.ts';
 import type { SweepStore } from '../tasks/run-page.ts';
 import { SWEEP_REASONS, type SweepPageInput, type SweepRecord } from '../tasks/sweep.ts';
 import { placeOfSlot, type SlotKey } from '../tasks/task.ts';
-import type { EpochMs, EpochSeconds } from '../time.ts';
 import { type Item, marshall, unmarshall } from './dynamo.ts';
 import { BugError, ours, storeError } from './errors.ts';
 import { sweepKey } from './keys.ts';
-import { readSlotTask } from './slot-item.ts';
+import { readSlotTasks, SLOT_TASK_ATTRIBUTES } from './slot-item.ts';
+import { fromItem, storedMs, storedSeconds } from './stored.ts';
 import { BY_SERVICE_INDEX, type TableNames } from './tables.ts';
-
-const epochMs = z.custom<EpochMs>((value) => Number.isSafeInteger(value));
 
 const recordSchema = z.object({
   sweepId: z.string(),
   reason: z.enum(SWEEP_REASONS),
   sweptService: z.optional(z.string()),
-  startedAt: epochMs,
+  startedAt: storedMs,
   page: z.int(),
-  finishedAt: z.optional(epochMs),
+  finishedAt: z.optional(storedMs),
   unknownServices: z.array(z.string()),
-  expiresAt: z.custom<EpochSeconds>((value) => Number.isSafeInteger(value)),
+  expiresAt: storedSeconds,
   ...{ slots: z.int(), tasks: z.int(), deleted: z.int(), marked: z.int() },
   ...{ conflicts: z.int(), malformed: z.int(), failed: z.int() },
 });
@@ -46,21 +44,9 @@ function sweepItem({ serviceId, ...record }: SweepRecord): Item {
 }
 
 export function sweepFromItem(item: Item): SweepRecord {
-  const outcome = recordSchema.safeParse(item);
-  if (!outcome.success) {
-    throw new BugError(
-      `the stored sweep ${String(item.sweepId)} is not of its shape: ${z.prettifyError(outcome.error)}`,
-    );
-  }
-  const { sweptService, ...record } = outcome.data;
+  const { sweptService, ...record } = fromItem(recordSchema, item, `sweep ${String(item.sweepId)}`, BugError);
   return { ...record, ...(sweptService === undefined ? {} : { serviceId: sweptService }) };
 }
-
-/** What a page of the table shows of a task: no more than deciding takes. */
-const PROJECTED = [
-  ...['slotKey', 'taskId', 'version', 'state', 'desiredState', 'released', 'appliedAt'],
-  ...['desiredAt', 'stateTimes', 'jobIteration', 'undo'],
-] as const;
 
 /** Sends a page of a sweep onto the sweep queue, to be received after so many seconds. */
 export async function sendPage(
@@ -72,7 +58,7 @@ export async function sendPage(
 ): Promise<void> {
   await sqs.send(
     new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: JSON.stringify(page), DelaySeconds: delaySeconds }),
-    signal ? { abortSignal: signal } : {},
+    abortable(signal),
   );
 }
 
@@ -87,10 +73,10 @@ export interface SweepConnection {
 /** Sweeps in DynamoDB and SQS; reading services is the slots' own. */
 export function sweepStore(connection: SweepConnection): Omit<SweepStore, 'readServices'> {
   const { dynamo, tables, sqs, queueUrl, signal } = connection;
-  const options = signal ? { abortSignal: signal } : {};
+  const options = abortable(signal);
   return {
     async readTable(cursor, limit) {
-      const names = Object.fromEntries(PROJECTED.map((name) => [`#${name}`, name]));
+      const names = Object.fromEntries(SLOT_TASK_ATTRIBUTES.map((name) => [`#${name}`, name]));
       const command = new ScanCommand({
         TableName: tables.tasks,
         Limit: limit,
@@ -99,14 +85,7 @@ export function sweepStore(connection: SweepConnection): Omit<SweepStore, 'readS
         ...(cursor === undefined ? {} : { ExclusiveStartKey: startOf(cursor) }),
       });
       const page: ScanCommandOutput = await ours(dynamo.send(command, options));
-      const tasks: StoredSlotTask[] = [];
-      const malformed: { key: string; problem: string }[] = [];
-      for (const item of page.Items ?? []) {
-        const read = readSlotTask(unmarshall(item));
-        if ('problem' in read) malformed.push(read);
-        else tasks.push(read);
-      }
-      return { tasks, malformed, next: cursorOf(page.LastEvaluatedKey) };
+      return { ...readSlotTasks(page.Items), next: cursorOf(page.LastEvaluatedKey) };
     },
 
     async readServiceSlots(service, cursor, limit) {

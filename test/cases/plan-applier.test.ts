@@ -1,23 +1,10 @@
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AnyCase, readCaseFile } from '../../cases/case-file.ts';
 import { EngineWay } from '../../cases/engine-way.ts';
-import { judged, type Verdict } from '../../cases/judge.ts';
-import type { Way } from '../../cases/outcome.ts';
 import { PURE_WAY } from '../../cases/pure-way.ts';
-import { systemClock } from '../../lib/time.ts';
+import { casesIn, verdictOf } from '../support/case-suite.ts';
 
 /** `plan-applier.json` is a copy of the cases that come with the specification; the other file holds our own. */
-const CASES = ['plan-applier.json', 'plan-applier-more.json'].flatMap((file) =>
-  readCaseFile(fileURLToPath(new URL(file, import.meta.url))),
-);
-
-const numbered = CASES.map((one, at) => ({ ...one, at, title: String(one.content.description) }));
-
-async function verdictOf(one: AnyCase, at: number, way: Way): Promise<Verdict['problems']> {
-  for await (const { problems } of judged(one, at, [way], systemClock())) return problems;
-  throw new Error(`case ${one.id} was not judged`);
-}
+const CASES = casesIn('plan-applier.json', 'plan-applier-more.json');
 
 it('has each case once', () => {
   const ids = CASES.map(({ id }) => id);
@@ -26,8 +13,8 @@ it('has each case once', () => {
 });
 
 describe('through the pure code', () => {
-  it.each(numbered)('$id: $title', async ({ at, ...one }) => {
-    expect(await verdictOf(one, at, PURE_WAY)).toEqual([]);
+  it.each(CASES)('$id: $title', async (one) => {
+    expect(await verdictOf(one, PURE_WAY)).toEqual([]);
   });
 });
 
@@ -38,7 +25,7 @@ describe('through the local engine', () => {
   });
   afterAll(() => engine.stop());
 
-  it.each(numbered)('$id: $title', async ({ at, ...one }) => {
-    expect(await verdictOf(one, at, engine)).toEqual([]);
+  it.each(CASES)('$id: $title', async (one) => {
+    expect(await verdictOf(one, engine)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { cronTimes } from '../lib/cron/croner.ts';
 import type { TickError } from '../lib/scaler/report.ts';
 import type { PoolStatus } from '../lib/scaler/status.ts';
-import { type GameServerNodeObject, type ObjectOutcome, runTick } from '../lib/scaler/tick.ts';
+import { type ObjectOutcome, runTick, type TickObject } from '../lib/scaler/tick.ts';
 import type { EpochMs } from '../lib/time.ts';
 import type { ScalerCase, ScalerExpectation, ScalerTick } from './scaler-case.ts';
 import { happen } from './scaler-events.ts';
@@ -64,7 +64,7 @@ async function tickOnce(
   }
 }
 
-function objectsOf({ cluster }: ScalerCase, spec: ScalerCase['spec']): GameServerNodeObject[] {
+function objectsOf({ cluster }: ScalerCase, spec: ScalerCase['spec']): TickObject[] {
   const { createdAt, ...rest } = spec as ScalerCase['spec'] & { createdAt?: string };
   const read = withCertificate(rest);
   const others = (cluster.otherGameServerNodes ?? []).map(({ name, createdAt: made, selectsSamePool }) => ({

@@ -104,6 +104,7 @@ function observedNode(one: NodeCase, { config }: ScalerCase['spec'], resourceVer
     createdAt: at(one.createdAt),
     deleting: typeof one.deletionTimestamp === 'string',
     ineligible: one.ineligible ?? false,
+    allocatable: {},
   };
 }
 

@@ -30,6 +30,7 @@ export interface WorldCall {
     | 'deleteNode'
     | 'validate'
     | 'describe'
+    | 'inspect'
     | 'locate'
     | 'increase'
     | 'providerDelete'
@@ -124,8 +125,9 @@ export class ScalerWorld {
   get provider(): Provider {
     return {
       capabilities: { readsSize: this.#kind === 'eks', changesSize: this.#kind !== 'minikube' },
-      validate: () => this.#call('validate', this.#object, () => this.problems),
+      validate: () => this.#call('validate', this.#object, () => ({ problems: this.problems, warnings: [] })),
       describe: () => this.#call('describe', this.#object, () => this.group),
+      inspect: () => this.#call('inspect', this.#object, () => this.group),
       locate: (instances) =>
         this.#call(
           'locate',

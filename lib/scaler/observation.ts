@@ -20,6 +20,8 @@ export interface ObservedNode {
   readonly deleting: boolean;
   /** Whether Berth's plan applier has made it ineligible, of a pool that is registered there. */
   readonly ineligible: boolean;
+  /** `status.allocatable`: quantities of Kubernetes (`3920m`, `15Gi`) by resource. */
+  readonly allocatable: Readonly<Record<string, string>>;
 }
 
 export interface ObservedPod {
@@ -100,3 +102,17 @@ export type DetectedProvider = 'eks' | 'asg' | 'minikube';
 
 /** Where an instance is that is not among those of the group: elsewhere, or nowhere. */
 export type Whereabouts = 'here' | 'elsewhere' | 'gone';
+
+/** A GameServerNode as the cluster has it. */
+export interface GameServerNodeObject {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Counts changes of the spec. */
+  readonly generation: number;
+  readonly createdAt: EpochMs;
+  /** As it came: nobody has looked at it yet. */
+  readonly spec: unknown;
+  /** The status that was written last, as it came; undefined: none. */
+  readonly status: unknown;
+}

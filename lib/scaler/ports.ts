@@ -1,7 +1,9 @@
 import type { Problem } from '../schema.ts';
+import type { EpochMs } from '../time.ts';
 import type { Annotations } from './marks.ts';
 import type {
   ClusterSnapshot,
+  GameServerNodeObject,
   Group,
   Ledger,
   ObservedGameServer,
@@ -37,13 +39,25 @@ export interface NodePatch {
   readonly annotations: Annotations;
 }
 
+export interface Validation {
+  /** Why nothing may be done; empty: none. Paths as in `spec.config.nodegroup`. */
+  readonly problems: readonly Problem[];
+  /** What games may suffer from, and what to do about it, each a sentence; the pool is acted on all the same. */
+  readonly warnings: readonly string[];
+}
+
 /** A provider, bound to the group that one object names. */
 export interface Provider {
   readonly capabilities: Capabilities;
-  /** The problems of the object's config that the provider sees; empty: none. Paths as in `spec.config.nodegroup`. */
-  validate(): Promise<readonly Problem[]>;
-  /** Undefined where the provider cannot be asked for its size. */
+  /** What the provider says of the object's config. Asks no more than `describe` does, where that can tell. */
+  validate(): Promise<Validation>;
+  /**
+   * The group as one look at all groups of the cluster has it, so that a tick with nothing to do costs the same whatever
+   * the number of pools. Undefined where the provider cannot be asked for its size.
+   */
   describe(): Promise<Group | undefined>;
+  /** The group asked for anew and alone, with all that must hold before something of it is changed. */
+  inspect(): Promise<Group | undefined>;
   locate(instances: readonly string[]): Promise<ReadonlyMap<string, Whereabouts>>;
   /**
    * Orders `by` more machines. `from` is the desired capacity that was seen: a provider that can be asked looks again,
@@ -65,4 +79,24 @@ export interface ObjectPorts {
   readonly ledger: LedgerStore;
   /** The provider of `spec`, whose provider is not `auto`. */
   provider(spec: GameServerNodeSpec): Provider;
+}
+
+/** The GameServerNodes of a cluster, and what is told there. */
+export interface Objects {
+  /** All of them, of one state; undefined: the cluster does not know the kind. */
+  list(): Promise<readonly GameServerNodeObject[] | undefined>;
+  /** Writes `status` as the object's, whole, at the status subresource; `status` is plain JSON. Done as well if the object is gone. */
+  writeStatus(object: Pick<GameServerNodeObject, 'name' | 'uid'>, status: object): Promise<void>;
+  /** Creates an Event about a GameServerNode. One that is lost does no harm. */
+  tell(event: ClusterEvent): Promise<void>;
+}
+
+/** What `kubectl describe` shows of what has happened. */
+export interface ClusterEvent {
+  readonly object: Pick<GameServerNodeObject, 'name' | 'uid'>;
+  readonly type: 'Normal' | 'Warning';
+  /** One word in CamelCase: `NodeCordoned`. */
+  readonly reason: string;
+  readonly message: string;
+  readonly at: EpochMs;
 }

@@ -43,7 +43,7 @@ async function freshIfRemovable(context: TickContext, planned: PoolNode): Promis
 
 /** Whether the machine is to be ended, is going already, or may not be ended now. */
 async function machineOf(context: TickContext, { node, instance }: PoolNode): Promise<'live' | 'going' | 'stays'> {
-  const group = await attempt(context, 'read', node.name, () => context.provider.describe());
+  const group = await attempt(context, 'read', node.name, () => context.provider.inspect());
   if (!group.ok) return 'stays';
   if (group.value !== undefined && lifeOf(group.value.instances.get(instance ?? '')) === 'leaving') return 'going';
   return refuseMachine(instance, group.value) === undefined ? 'live' : 'stays';
@@ -107,7 +107,7 @@ async function mark(
 export async function finishMachine(context: TickContext, entry: PendingDeletion): Promise<void> {
   if (!mayBegin(context, 'endMachine')) return;
   const { node, instance, uid } = entry;
-  const group = await attempt(context, 'read', node, () => context.provider.describe());
+  const group = await attempt(context, 'read', node, () => context.provider.inspect());
   if (!group.ok || refuseMachine(instance, group.value) !== undefined) return;
   const machine = { node, ...(instance === undefined ? {} : { instance }) };
   const answer = await attempt(context, 'endMachine', node, () => context.provider.endMachine(machine));

@@ -29,6 +29,15 @@ export interface PoolStatus {
     readonly held: number;
     readonly notReady: number;
   };
+  /** Limits and size of the group, where its provider can be asked. */
+  readonly provider?: {
+    readonly name: string;
+    readonly desired?: number;
+    readonly min?: number;
+    readonly max?: number;
+  };
+  /** Allocated and Reserved servers on the nodes of the pool. */
+  readonly protectedServers?: number;
   readonly drains?: readonly {
     readonly node: string;
     readonly since?: number;
@@ -38,9 +47,16 @@ export interface PoolStatus {
   readonly conditions: readonly Condition[];
 }
 
-/** The status after a tick that planned `plan`, with whatever its deeds found besides. */
-export function statusOf(scene: Scene, plan: TickPlan, found: readonly Finding[], times: CronTimes): PoolStatus {
+/** The status after a tick that planned `plan`, with whatever its deeds found besides, and what its provider warns of. */
+export function statusOf(
+  scene: Scene,
+  plan: TickPlan,
+  found: readonly Finding[],
+  times: CronTimes,
+  warnings: readonly string[],
+): PoolStatus {
   const { pool, target, effective, still } = plan;
+  const { group } = scene;
   const count = (of: string) => pool.nodes.filter((one) => one.class === of).length;
   const next = nextTransition(scene.spec, scene.now, times);
   return {
@@ -53,6 +69,11 @@ export function statusOf(scene: Scene, plan: TickPlan, found: readonly Finding[]
       held: count('held'),
       notReady: pool.nodes.filter(({ node }) => !node.ready).length,
     },
+    provider: {
+      name: scene.spec.provider,
+      ...(group === undefined ? {} : { desired: group.desired, min: group.min, max: group.max }),
+    },
+    protectedServers: pool.nodes.reduce((sum, one) => sum + one.protectedServers, 0),
     drains: goingOf(pool, new Set()).map(({ node, cordonedAt, protectedServers, gamePods }) => ({
       node: node.name,
       ...(cordonedAt === undefined ? {} : { since: cordonedAt }),
@@ -60,7 +81,7 @@ export function statusOf(scene: Scene, plan: TickPlan, found: readonly Finding[]
       gamePods,
     })),
     conditions: [
-      { type: 'Valid', status: 'True', reason: 'Accepted', message: '' },
+      { type: 'Valid', status: 'True', reason: 'Accepted', message: warnings.join('; ') },
       atTarget(plan),
       clampedCondition(plan, scene),
       degraded([...plan.findings, ...found]),

@@ -3,9 +3,10 @@ import type { Clock, EpochMs } from '../time.ts';
 import type { CronTimes } from './cron-times.ts';
 import { detectProvider } from './detect-provider.ts';
 import { execute } from './execute.ts';
+import type { Intent } from './intents.ts';
 import { poolKeyOf, unknownInstances } from './membership.ts';
-import type { ClusterSnapshot, Group, Ledger } from './observation.ts';
-import { planTick } from './plan-tick.ts';
+import type { ClusterSnapshot, GameServerNodeObject, Group, Ledger } from './observation.ts';
+import { planTick, type TickPlan } from './plan-tick.ts';
 import type { Cluster, ObjectPorts, Provider } from './ports.ts';
 import type { Report, TickError } from './report.ts';
 import type { Scene } from './scene.ts';
@@ -13,12 +14,8 @@ import { type GameServerNodeSpec, readSpec } from './spec.ts';
 import { invalidStatus, type PoolStatus, statusOf, unobservedStatus, type ValidReason } from './status.ts';
 import { answerTo, type TickContext } from './tick-context.ts';
 
-/** A GameServerNode as the cluster has it. */
-export interface GameServerNodeObject {
-  readonly name: string;
-  readonly createdAt: EpochMs;
-  readonly spec: unknown;
-}
+/** What a tick wants to know of a GameServerNode. */
+export type TickObject = Pick<GameServerNodeObject, 'name' | 'createdAt' | 'spec'>;
 
 export interface TickPorts {
   readonly cluster: Cluster;
@@ -43,7 +40,7 @@ export interface ObjectOutcome {
  * there, so a tick may die anywhere, and the next goes on. One object that is wrong, or whose provider does not answer,
  * holds up no other.
  */
-export async function runTick(objects: readonly GameServerNodeObject[], ports: TickPorts): Promise<ObjectOutcome[]> {
+export async function runTick(objects: readonly TickObject[], ports: TickPorts): Promise<ObjectOutcome[]> {
   const read = accepted(objects, ports.times);
   // Providers before the cluster: what is seen of a machine is at most that it has not joined yet.
   const prepared = await Promise.all(read.map((one) => ('outcome' in one ? one : prepare(one, ports))));
@@ -82,7 +79,7 @@ function unobserved(name: string, subject: string, error: { code: string; messag
 }
 
 /** Of the objects that select one pool the oldest counts, by time, then by name. */
-function accepted(objects: readonly GameServerNodeObject[], times: CronTimes): (Accepted | Settled)[] {
+function accepted(objects: readonly TickObject[], times: CronTimes): (Accepted | Settled)[] {
   const rulers = new Map<string, string>();
   const oldestFirst = [...objects].sort((a, b) => a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1));
   return oldestFirst.map(({ name, spec: input }) => {
@@ -103,6 +100,7 @@ interface Prepared extends Accepted {
   readonly ports: ObjectPorts;
   readonly provider: Provider;
   readonly ledger: Ledger;
+  readonly warnings: readonly string[];
   readonly group: Group | undefined;
 }
 
@@ -114,15 +112,16 @@ async function prepare({ name, spec: read }: Accepted, ports: TickPorts): Promis
   if ('outcome' in resolved) return resolved;
   const { spec, ledger } = resolved;
   const provider = own.provider(spec);
-  const problems = await answerTo(() => provider.validate());
-  if (!problems.ok) {
-    const { code, message } = problems.error;
+  const validation = await answerTo(() => provider.validate());
+  if (!validation.ok) {
+    const { code, message } = validation.error;
     return invalid(name, 'ProviderUnreachable', [{ path: 'spec.provider', message: `${code}: ${message}` }]);
   }
-  if (problems.value.length > 0) return invalid(name, 'InvalidConfig', problems.value);
+  const { problems, warnings } = validation.value;
+  if (problems.length > 0) return invalid(name, 'InvalidConfig', problems);
   const group = await answerTo(() => provider.describe());
   if (!group.ok) return { outcome: unobserved(name, 'provider', group.error) };
-  return { name, spec, ports: own, provider, ledger, group: group.value };
+  return { name, spec, ports: own, provider, ledger, warnings, group: group.value };
 }
 
 /** The spec with a provider that is not `auto`: the one remembered, or the one that the nodes are of. */
@@ -146,10 +145,42 @@ async function resolve(
 }
 
 async function actOn(one: Prepared, snapshot: ClusterSnapshot, ports: TickPorts): Promise<ObjectOutcome> {
-  const { name, spec, provider, ledger, group } = one;
+  const { name } = one;
+  const seen = await planned(one, one.group, snapshot, ports);
+  if ('outcome' in seen) return seen.outcome;
+  const decided = seen.plan.intents.some(touchesThePool) ? await lookedAtAgain(one, snapshot, ports) : seen;
+  if ('outcome' in decided) return decided.outcome;
+  const { scene, plan } = decided;
+  const report = await execute(plan.intents, contextOf(one, ports));
+  return { name, status: statusOf(scene, plan, report.findings, ports.times, one.warnings), problems: [], report };
+}
+
+interface Decided {
+  readonly scene: Scene;
+  readonly plan: TickPlan;
+}
+
+/** Whether more than the ledger is changed by it. */
+function touchesThePool({ kind }: Intent): boolean {
+  return kind !== 'forget' && kind !== 'forget-order';
+}
+
+/** Decides once more, on the group as its provider has it now: the one look at all groups does not tell all of each. */
+async function lookedAtAgain(one: Prepared, snapshot: ClusterSnapshot, ports: TickPorts): Promise<Decided | Settled> {
+  const group = await answerTo(() => one.provider.inspect());
+  if (!group.ok) return { outcome: unobserved(one.name, 'provider', group.error) };
+  return planned(one, group.value, snapshot, ports);
+}
+
+async function planned(
+  { name, spec, provider, ledger }: Prepared,
+  group: Group | undefined,
+  snapshot: ClusterSnapshot,
+  ports: TickPorts,
+): Promise<Decided | Settled> {
   const unknown = group === undefined ? [] : unknownInstances(snapshot.nodes, spec, group);
   const whereabouts = await answerTo(async () => (unknown.length === 0 ? new Map() : provider.locate(unknown)));
-  if (!whereabouts.ok) return unobserved(name, 'provider', whereabouts.error);
+  if (!whereabouts.ok) return { outcome: unobserved(name, 'provider', whereabouts.error) };
   const scene: Scene = {
     object: name,
     spec,
@@ -161,9 +192,7 @@ async function actOn(one: Prepared, snapshot: ClusterSnapshot, ports: TickPorts)
     replaceIneligible: spec.config.replaceIneligible === 'true',
     now: ports.clock(),
   };
-  const plan = planTick(scene, ports.times);
-  const report = await execute(plan.intents, contextOf(one, ports));
-  return { name, status: statusOf(scene, plan, report.findings, ports.times), problems: [], report };
+  return { scene, plan: planTick(scene, ports.times) };
 }
 
 function contextOf({ name, provider, ledger, ports: own }: Prepared, ports: TickPorts): TickContext {

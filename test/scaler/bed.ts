@@ -61,6 +61,7 @@ export class ScalerBed {
       createdAt: this.now,
       deleting: false,
       ineligible: false,
+      allocatable: {},
     });
     return name;
   }

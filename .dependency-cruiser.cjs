@@ -4,7 +4,7 @@ const TEST = '\\.test\\.ts$|^test/';
 
 /** Decides from data to data: no clock, no SDK, no randomness, no environment. */
 const PURE = '^lib/([^/]+\\.ts$|(plans|tasks|nodes|scaler)/)';
-const ADAPTERS = '^lib/(store|client|cli|cron|kubernetes|aws)/';
+const ADAPTERS = '^lib/(store|client|cli|cron|kubernetes|aws|providers)/';
 /** What pure code may take from npm. zod checks shapes and knows nothing of the outside. */
 const PURE_PACKAGES = 'node_modules/zod/';
 /** A hash is a pure function of its input; nothing else of node:crypto is (test/house/purity.test.ts). */

@@ -15,6 +15,7 @@ const node = (fields: Partial<ObservedNode> = {}): ObservedNode => ({
   createdAt: 0 as ObservedNode['createdAt'],
   deleting: false,
   ineligible: false,
+  allocatable: {},
   ...fields,
 });
 

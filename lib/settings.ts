@@ -190,7 +190,41 @@ export const SWEEPER = {
   tolerantFrom: 4,
 } as const;
 
+const SCALER_TIMEOUT = 55;
+
 export const SCALER = {
+  /** Seconds one invocation may take: less than the minute between two ticks, so that one seldom finds another at work. */
+  timeoutSeconds: SCALER_TIMEOUT,
+  /** MiB. The lists of a large cluster are held at once, and CPU for TLS and JSON comes with memory. */
+  memoryMiB: 512,
+  /** Part of the time, in percent, after which a tick begins nothing more. The rest is for what is under way, and for what is told. */
+  budgetPercent: 80,
+  /** Milliseconds before the time-out at which a request that is under way is given up, so that the lease is given back. */
+  abortMs: 3_000,
+  /** Seconds between two ticks. The least that the scheduler knows; a clock of schedules needs no less. */
+  tickSeconds: MINUTE,
+  /** Age in seconds past which a tick is not begun any more: the next one is there by then. The least that Lambda takes. */
+  maxTickAgeSeconds: MINUTE,
+  /**
+   * Seconds for which a tick holds its cluster, from its start by its own clock: as long as the function can live, and the
+   * rest for clocks that differ. Who is paused for longer can write no ledger any more, and begins nothing, being late.
+   */
+  leaseSeconds: SCALER_TIMEOUT + 10,
+  /** Clusters of one deployment: three alarms each, and a line each in the function's environment. */
+  maxClusters: 25,
+  /** Bytes of the list of clusters as JSON. Lambda has 4 KB for the whole environment of a function. */
+  clustersBytes: 3_000,
+  /** Self-managed groups of one cluster that are named in the settings. */
+  groupsPerCluster: 10,
+  /** Objects of a cluster that have metrics of their own, the first by name: each costs six metrics a month. */
+  meteredPools: 50,
+  /**
+   * Bytes that the ledgers of one cluster may take of its item, what is written for the first time included; the rest of
+   * the 400 KB is for names and for the lease. An order of a thousand nodes by a thousand takes some 20 KB.
+   */
+  ledgerBytes: 380 * 1024,
+  /** Seconds after which what is remembered of an object that is gone is given up: nobody will finish it any more. */
+  orphanLedgerSeconds: 7 * DAY,
   /** Seconds between the cordon of a node and its removal, at least: the scheduler may bind from a stale cache for a while. */
   settleSeconds: 30,
   /** Seconds within which an ordered node joins; then it is ordered again. Cluster-autoscaler's max-node-provision-time. */

@@ -1,3 +1,4 @@
+import type { CallErrorKind } from './call-error.ts';
 import type { Finding } from './findings.ts';
 
 /** Something that a tick has done, for events and metrics. */
@@ -27,6 +28,8 @@ export interface TickError {
   readonly subject: string;
   readonly code: string;
   readonly message: string;
+  /** Left out where the pool could not be seen whole. */
+  readonly kind?: CallErrorKind;
 }
 
 /** What a tick has done with one pool. */

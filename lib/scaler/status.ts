@@ -1,5 +1,5 @@
 import type { CronTimes } from './cron-times.ts';
-import { DEGRADED_REASONS, type Finding } from './findings.ts';
+import { DEGRADED_REASONS, type DegradedReason, type Finding } from './findings.ts';
 import { goingOf } from './plan-drain.ts';
 import type { TickPlan } from './plan-tick.ts';
 import type { Scene } from './scene.ts';
@@ -45,6 +45,8 @@ export interface PoolStatus {
     readonly gamePods: number;
   }[];
   readonly conditions: readonly Condition[];
+  /** All that is not as it should be, for metrics and alarms; of the conditions, Degraded names the weightiest alone. */
+  readonly degraded?: readonly DegradedReason[];
 }
 
 /** The status after a tick that planned `plan`, with whatever its deeds found besides, and what its provider warns of. */
@@ -86,6 +88,7 @@ export function statusOf(
       clampedCondition(plan, scene),
       degraded([...plan.findings, ...found]),
     ],
+    degraded: reasonsOf([...plan.findings, ...found]),
   };
 }
 
@@ -101,6 +104,7 @@ export function unobservedStatus(message: string): PoolStatus {
       { type: 'Valid', status: 'True', reason: 'Accepted', message: '' },
       degraded([{ reason: 'ObservationFailed', message }]),
     ],
+    degraded: ['ObservationFailed'],
   };
 }
 
@@ -123,8 +127,12 @@ function clampedCondition({ target, effective }: TickPlan, { group }: Scene): Co
   return { type: 'TargetClamped', status: 'True', reason: clamped, message };
 }
 
+function reasonsOf(findings: readonly Finding[]): DegradedReason[] {
+  return DEGRADED_REASONS.filter((reason) => findings.some((finding) => finding.reason === reason));
+}
+
 function degraded(findings: readonly Finding[]): Condition {
-  const first = DEGRADED_REASONS.find((reason) => findings.some((finding) => finding.reason === reason));
+  const [first] = reasonsOf(findings);
   if (first === undefined) return { type: 'Degraded', status: 'False', reason: 'AsExpected', message: '' };
   const messages = DEGRADED_REASONS.flatMap((reason) =>
     findings.filter((finding) => finding.reason === reason).map(({ message }) => message),

@@ -53,7 +53,7 @@ export async function attempt<T>(
 }
 
 export function note(context: TickContext, operation: Operation, subject: string, error: CallError): void {
-  context.errors.push({ operation, subject, code: error.code, message: error.message });
+  context.errors.push({ operation, subject, code: error.code, message: error.message, kind: error.kind });
   if (error.kind === 'throttled') context.throttled.add(operation);
   if (error.kind === 'denied') context.halted = true;
 }

@@ -250,3 +250,23 @@ export const SCALER = {
   /** Protected servers of one drain that the status names. */
   namesInMessage: 5,
 } as const;
+
+/** What providers are asked, and how. */
+export const PROVIDER_CALLS = {
+  /** Groups of one page of DescribeAutoScalingGroups: the most that it takes. */
+  groupsPerPage: 100,
+  /** Instances of one DescribeAutoScalingInstances: the most that it takes. */
+  instancesPerRequest: 50,
+  /** Activities that are looked through for why machines do not start. */
+  activities: 20,
+  /** Seconds that a failed launch is told for. A group tries again after minutes, and at the latest about every half hour. */
+  shortageSeconds: 60 * MINUTE,
+  /** Milliseconds that a hook has for Validate, and for Size. */
+  hookValidateMs: 5_000,
+  /** Milliseconds that a hook has for Increase and Delete. */
+  hookChangeMs: 30_000,
+  /** Bytes that one reply of a hook may have: some thousand problems. */
+  hookReplyBytes: 1024 * 1024,
+  /** Characters of what a provider says that are told on. */
+  messageLength: 400,
+} as const;

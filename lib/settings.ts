@@ -270,3 +270,25 @@ export const PROVIDER_CALLS = {
   /** Characters of what a provider says that are told on. */
   messageLength: 400,
 } as const;
+
+/** How API servers of Kubernetes are asked. */
+export const KUBERNETES = {
+  /** Milliseconds until a connection stands, TLS included. A missing route shows as silence and as nothing else. */
+  connectMs: 3_000,
+  /** Milliseconds that a request may take from its beginning to the last byte of its answer. */
+  requestMs: 10_000,
+  /** Bytes of one answer: a page of objects of 64 KiB each, ten times what they are. */
+  answerBytes: 32 * 1024 * 1024,
+  /** Objects of one page of a list. What kubectl asks for, too. */
+  pageSize: 500,
+  /** Pages of one list: more objects than a cluster can have (Kubernetes supports 150,000 pods). */
+  pages: 1_000,
+  /** Times that a list is begun anew since its pages were no longer of one state (410). */
+  listRestarts: 3,
+  /** Seconds that a token is used for. EKS takes it for 15 minutes, as does aws-iam-authenticator, which uses it for 14. */
+  tokenSeconds: 14 * MINUTE,
+  /** `X-Amz-Expires` of a token in seconds, as EKS's own clients send it; its life is not this. */
+  tokenExpires: 60,
+  /** Characters of what a server says that are told on. */
+  messageLength: 400,
+} as const;

@@ -2,13 +2,13 @@ import { BatchGetItemCommand, type BatchGetItemCommandInput } from '@aws-sdk/cli
 import { PLATFORM } from '../settings.ts';
 import { type Item, marshall, unmarshall } from '../store/dynamo.ts';
 import { RetryError } from '../store/errors.ts';
-import type { Connection } from './connection.ts';
+import type { NodeConnection } from './connection.ts';
 import { retrying } from './retrying.ts';
 
 type Requests = NonNullable<BatchGetItemCommandInput['RequestItems']>;
 
 /** The items of `keys` that are there, read consistently, in no order. Each is read at a moment of its own. */
-export async function batchGet(connection: Connection, table: string, keys: readonly object[]): Promise<Item[]> {
+export async function batchGet(connection: NodeConnection, table: string, keys: readonly object[]): Promise<Item[]> {
   const items: Item[] = [];
   for (let at = 0; at < keys.length; at += PLATFORM.batchGetKeys) {
     const Keys = keys.slice(at, at + PLATFORM.batchGetKeys).map((key) => marshall(key));

@@ -5,7 +5,7 @@ import { decideNodeChange, type NodeChange } from '../nodes/change-node.ts';
 import type { NodeEvent } from '../nodes/profile.ts';
 import { BOUNDS } from '../settings.ts';
 import { accountWrite, eventsWrite } from '../store/writes.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, NodeConnection } from './connection.ts';
 import { NodeNotFoundError, readNode, type StoredNode } from './nodes.ts';
 import { poolShards } from './pools.ts';
 import { retrying } from './retrying.ts';
@@ -41,7 +41,7 @@ export async function changeNode(
 
 /** Writes an account that was computed from `stored`, with an event. Throws if either was changed in between. */
 export async function writeNode(
-  { dynamo, tables }: Connection,
+  { dynamo, tables }: NodeConnection,
   { accountKey, profileKey, events }: StoredNode,
   image: Account,
   event: NodeEvent,

@@ -25,6 +25,12 @@ export interface Connection {
   readonly shards: Map<PoolName, number>;
 }
 
+/** What nodes and pools are read and written with, by whoever knows neither queues nor plans. */
+export interface NodeConnection extends Pick<Connection, 'rejectionsTable' | 'clock' | 'shards'> {
+  readonly dynamo: Pick<DynamoDBClient, 'send'>;
+  readonly tables: Pick<TableNames, 'nodes' | 'tasks' | 'pools'>;
+}
+
 export interface ConnectOptions {
   /**
    * Where Berth is: `BERTH_TABLE_NODES`, `BERTH_TABLE_TASKS`, `BERTH_TABLE_PLANS`, `BERTH_TABLE_POOLS`, `BERTH_QUEUE_PLANS`

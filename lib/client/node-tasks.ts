@@ -6,7 +6,7 @@ import { taskFromItem } from '../store/records.ts';
 import { BY_NODE_INDEX } from '../store/tables.ts';
 import type { SlotKey, Task } from '../tasks/task.ts';
 import { batchGet } from './batch-get.ts';
-import type { Connection } from './connection.ts';
+import type { NodeConnection } from './connection.ts';
 import { retrying } from './retrying.ts';
 import { scanned } from './scan.ts';
 
@@ -23,7 +23,7 @@ const PAGE = 500;
  * Tasks that are or were on a node, a page of the by-node index at a time, each as a consistent read shows it. The index
  * itself lags behind the table, mostly by less than a second: a task that was placed just now may be missing.
  */
-export async function* tasksOfNode(connection: Connection, pool: PoolName, node: NodeId): AsyncGenerator<Task[]> {
+export async function* tasksOfNode(connection: NodeConnection, pool: PoolName, node: NodeId): AsyncGenerator<Task[]> {
   const { dynamo, tables } = connection;
   let start: QueryCommandOutput['LastEvaluatedKey'];
   do {
@@ -52,13 +52,13 @@ export function isOn(task: Task, pool: PoolName, node: NodeId): boolean {
 }
 
 /** Those of `keys` that are there, by consistent reads. */
-export async function readTasks(connection: Connection, keys: readonly StoredTaskKey[]): Promise<Task[]> {
+export async function readTasks(connection: NodeConnection, keys: readonly StoredTaskKey[]): Promise<Task[]> {
   const own = keys.map(({ slotKey, taskId }) => ({ slotKey, taskId }));
   return (await batchGet(connection, connection.tables.tasks, own)).map(taskFromItem);
 }
 
 /** Every task of a pool, or of one node of it, in no order, by a consistent read of the whole table. */
-export async function* scanTasks(connection: Connection, pool: PoolName, node?: NodeId): AsyncGenerator<Task> {
+export async function* scanTasks(connection: NodeConnection, pool: PoolName, node?: NodeId): AsyncGenerator<Task> {
   const [name, value] = node === undefined ? ['pool', pool] : ['poolNode', poolNodeKey(pool, node)];
   const items = scanned(connection, {
     TableName: connection.tables.tasks,

@@ -4,7 +4,7 @@ import type { NodeEvent, Profile } from '../nodes/profile.ts';
 import { type AccountKey, accountFromItem, accountKey, profileKey } from '../store/account-item.ts';
 import { eventsFromItem } from '../store/records.ts';
 import { batchGet } from './batch-get.ts';
-import type { Connection } from './connection.ts';
+import type { NodeConnection } from './connection.ts';
 import { poolShards } from './pools.ts';
 
 /** Thrown when a node is asked for that is not registered in the pool. */
@@ -32,7 +32,7 @@ export interface StoredNode {
 }
 
 /** A node's account and profile, by a consistent read. Throws PoolNotFoundError. */
-export async function readNode(connection: Connection, pool: PoolName, node: NodeId): Promise<StoredNode> {
+export async function readNode(connection: NodeConnection, pool: PoolName, node: NodeId): Promise<StoredNode> {
   const shards = await poolShards(connection, pool);
   const keys = { account: accountKey(pool, shards, node), profile: profileKey(pool, shards, node) };
   const items = await batchGet(connection, connection.tables.nodes, [keys.account, keys.profile]);
@@ -49,7 +49,7 @@ export async function readNode(connection: Connection, pool: PoolName, node: Nod
 
 /** The accounts of those of `nodes` that are there, read consistently, each at a moment of its own. */
 export async function readAccounts(
-  connection: Connection,
+  connection: NodeConnection,
   pool: PoolName,
   shards: number,
   nodes: Iterable<NodeId>,

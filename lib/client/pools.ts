@@ -12,7 +12,7 @@ import {
 import { InvalidInputError, parsed, problemsOf } from '../schema.ts';
 import { type Item, marshall, unmarshall } from '../store/dynamo.ts';
 import { poolFromItem } from '../store/records.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, NodeConnection } from './connection.ts';
 import { retrying } from './retrying.ts';
 import { scanned } from './scan.ts';
 
@@ -33,7 +33,7 @@ export class PoolShardsError extends Error {
 }
 
 /** The pool as it is now, by a consistent read. Throws PoolNotFoundError. */
-export async function readPool(connection: Connection, name: PoolName): Promise<Pool> {
+export async function readPool(connection: NodeConnection, name: PoolName): Promise<Pool> {
   const item = await retrying(() => getPool(connection, name));
   if (!item) throw new PoolNotFoundError(name);
   const pool = poolFromItem(item);
@@ -41,7 +41,7 @@ export async function readPool(connection: Connection, name: PoolName): Promise<
   return pool;
 }
 
-async function getPool({ dynamo, tables }: Connection, name: PoolName): Promise<Item | undefined> {
+async function getPool({ dynamo, tables }: NodeConnection, name: PoolName): Promise<Item | undefined> {
   const command = new GetItemCommand({ TableName: tables.pools, Key: marshall({ pool: name }), ConsistentRead: true });
   const { Item } = await dynamo.send(command);
   return Item && unmarshall(Item);
@@ -55,7 +55,7 @@ export async function readPools(connection: Connection): Promise<Pool[]> {
 }
 
 /** How many shards a pool has: read once, since it never changes. Throws PoolNotFoundError. */
-export async function poolShards(connection: Connection, pool: PoolName): Promise<number> {
+export async function poolShards(connection: NodeConnection, pool: PoolName): Promise<number> {
   return connection.shards.get(pool) ?? (await readPool(connection, pool)).shards;
 }
 

@@ -9,7 +9,7 @@ import { marshall, unmarshall } from '../store/dynamo.ts';
 import { cancellationReasons, storeError } from '../store/errors.ts';
 import { accountWrite } from '../store/writes.ts';
 import type { EpochMs } from '../time.ts';
-import type { Connection } from './connection.ts';
+import type { NodeConnection } from './connection.ts';
 import { readPool } from './pools.ts';
 import { retrying } from './retrying.ts';
 
@@ -23,10 +23,34 @@ const LANES = 4;
  * All are checked before the first is written; then each is written whole or not at all. Safe to run again after a failure.
  */
 export async function registerNodes(
-  connection: Connection,
+  connection: NodeConnection,
   inputs: readonly NodeSpecInput[],
-  onProgress: (done: number, of: number) => void = () => undefined,
+  onProgress?: (done: number, of: number) => void,
 ): Promise<void> {
+  await register(connection, inputs, undefined, onProgress);
+}
+
+/**
+ * As `registerNodes`, for whoever goes by what it has seen: a node whose profile is of another revision than `seen` names
+ * has been registered by somebody else meanwhile, and is left as it is, as is one that is there and not in `seen`. Answers
+ * the ids of those.
+ */
+export async function registerNodesAsSeen(
+  connection: NodeConnection,
+  inputs: readonly NodeSpecInput[],
+  seen: ReadonlyMap<string, number>,
+): Promise<NodeId[]> {
+  return register(connection, inputs, seen);
+}
+
+type Seen = ReadonlyMap<string, number> | undefined;
+
+async function register(
+  connection: NodeConnection,
+  inputs: readonly NodeSpecInput[],
+  seen: Seen,
+  onProgress: (done: number, of: number) => void = () => undefined,
+): Promise<NodeId[]> {
   const specs = inputs.map((input, at) =>
     parsed(nodeSpecSchema, input, inputs.length === 1 ? 'the node' : `node [${at}]`),
   );
@@ -41,15 +65,17 @@ export async function registerNodes(
     for (let at = 0; at < own.length; at += GROUP) groups.push({ pool, specs: own.slice(at, at + GROUP) });
   }
   let done = 0;
+  const left: NodeId[] = [];
   const queue = groups.values();
   const lane = async () => {
     for (const group of queue) {
-      await registerGroup(connection, group.pool, group.specs);
+      left.push(...(await registerGroup(connection, group.pool, group.specs, seen)));
       done += group.specs.length;
       onProgress(done, specs.length);
     }
   };
   await Promise.all(Array.from({ length: LANES }, lane));
+  return left;
 }
 
 function repeated(specs: readonly NodeSpec[]): Problem[] {
@@ -63,12 +89,23 @@ function repeated(specs: readonly NodeSpec[]): Problem[] {
 }
 
 /** Writes a group as if none of its nodes were there; those that are come back with the refusal, and are written anew from what they are. */
-async function registerGroup(connection: Connection, pool: Pool, specs: readonly NodeSpec[]): Promise<void> {
+async function registerGroup(
+  connection: NodeConnection,
+  pool: Pool,
+  specs: readonly NodeSpec[],
+  seen: Seen,
+): Promise<NodeId[]> {
   const { dynamo, tables } = connection;
   const accounts = new Map<NodeId, Account>();
+  const isAnothers = ({ nodeId }: NodeSpec) => {
+    const account = accounts.get(nodeId);
+    return seen !== undefined && account !== undefined && account.profile !== seen.get(nodeId);
+  };
   await retrying(async () => {
     const now = connection.clock();
-    const writes = specs.flatMap((spec) => {
+    const own = specs.filter((spec) => !isAnothers(spec));
+    if (own.length === 0) return;
+    const writes = own.flatMap((spec) => {
       const before = accounts.get(spec.nodeId);
       const known = accountOf(spec, before);
       // A node that was removed and is registered again must not pass for what it was: revisions begin with the time.
@@ -82,7 +119,7 @@ async function registerGroup(connection: Connection, pool: Pool, specs: readonly
       await dynamo.send(new TransactWriteItemsCommand({ TransactItems: writes }));
     } catch (error) {
       const reasons = cancellationReasons(error) ?? [];
-      specs.forEach(({ nodeId }, at) => {
+      own.forEach(({ nodeId }, at) => {
         const reason = reasons[2 * at];
         if (reason?.Code !== 'ConditionalCheckFailed') return;
         if (reason.Item)
@@ -92,6 +129,7 @@ async function registerGroup(connection: Connection, pool: Pool, specs: readonly
       throw storeError(error);
     }
   });
+  return specs.filter(isAnothers).map(({ nodeId }) => nodeId);
 }
 
 /** Times of its own and events stay as they are. */

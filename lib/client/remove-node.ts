@@ -10,7 +10,7 @@ import { isLeftOnNode, orphanedTask } from '../tasks/orphan.ts';
 import { isTerminal } from '../tasks/states.ts';
 import type { Task } from '../tasks/task.ts';
 import { writeNode } from './change-node.ts';
-import type { Connection } from './connection.ts';
+import type { NodeConnection } from './connection.ts';
 import { isOn, readTasks, scanTasks, tasksOfNode } from './node-tasks.ts';
 import { NodeNotFoundError, readNode } from './nodes.ts';
 import { poolShards } from './pools.ts';
@@ -44,6 +44,21 @@ export interface RemoveNodeOptions {
   readonly onProgress?: (orphaned: number) => void;
 }
 
+/** Thrown when a node is to be removed as it was seen, and somebody else has registered it meanwhile. */
+export class NodeRegisteredAnewError extends Error {
+  override readonly name = 'NodeRegisteredAnewError';
+
+  constructor(nodeId: NodeId) {
+    super(`node ${nodeId} was registered by somebody else meanwhile, and was not removed`);
+  }
+}
+
+/** For whoever goes by what it has seen. */
+interface AsSeen {
+  /** Revision of the profile that the node is to have; of another it is not removed. Default: any. */
+  readonly revision?: number;
+}
+
 /** Tasks of one transaction. */
 const GROUP = 50;
 /** Looks at the index, which lags, before the whole table is read for what the node's account says is still there. */
@@ -54,13 +69,13 @@ const LOOK_PAUSE_MS = 200;
  * Removes a node; answers how many tasks were orphaned. Unless it is forced it is refused while tasks hold something of
  * the node. A forced removal takes the node out of service first, so that nothing is placed on it meanwhile, then orphans
  * its tasks page by page, and deletes the account last: run again after a crash, it goes on where it was.
- * Throws PoolNotFoundError, NodeNotFoundError, NodeHoldsTasksError.
+ * Throws PoolNotFoundError, NodeNotFoundError, NodeHoldsTasksError, NodeRegisteredAnewError.
  */
 export async function removeNode(
-  connection: Connection,
+  connection: NodeConnection,
   pool: PoolName,
   node: NodeId,
-  { force = false, onProgress = () => undefined }: RemoveNodeOptions = {},
+  { force = false, onProgress = () => undefined, revision }: RemoveNodeOptions & AsSeen = {},
 ): Promise<number> {
   await poolShards(connection, pool);
   connection.rejectionsTable();
@@ -77,9 +92,17 @@ export async function removeNode(
     }
     return changed;
   };
-  const there = force ? await takeOut(connection, pool, node) : (await readNode(connection, pool, node)).account;
+  const there = force
+    ? await takeOut(connection, pool, node, revision)
+    : (await readNode(connection, pool, node)).account;
+  if (there && isAnothers(there, revision)) throw new NodeRegisteredAnewError(node);
+  const deleteSeen = async (empty?: number): Promise<'deleted' | 'held'> => {
+    const outcome = await deleteNode(connection, pool, node, revision, empty);
+    if (outcome === 'anothers') throw new NodeRegisteredAnewError(node);
+    return outcome;
+  };
   if (there && force) {
-    for (let look = 1; (await deleteNode(connection, pool, node)) !== 'deleted'; look++) {
+    for (let look = 1; (await deleteSeen()) !== 'deleted'; look++) {
       if ((await orphanAll(tasksOfNode(connection, pool, node))) > 0) {
         look = 0;
       } else if (look < LOOKS) {
@@ -88,10 +111,10 @@ export async function removeNode(
         const { account } = await readNode(connection, pool, node);
         const found = await orphanAll(pagesOf(scanTasks(connection, pool, node)));
         // The whole table shows no task: what this version of the account holds, it holds for nobody.
-        if (account && found === 0 && (await deleteNode(connection, pool, node, account.version)) === 'deleted') break;
+        if (account && found === 0 && (await deleteSeen(account.version)) === 'deleted') break;
       }
     }
-  } else if (there && (await deleteNode(connection, pool, node)) === 'held') {
+  } else if (there && (await deleteSeen()) === 'held') {
     throw await holdsTasks(connection, pool, node);
   }
   // Tasks that had given back what they held, but not reported their end: nobody will report it any more.
@@ -100,12 +123,22 @@ export async function removeNode(
   return orphaned;
 }
 
-/** Makes the node one that nothing is placed on, if it is there: down, and ineligible should its agent say that it is ready. */
-async function takeOut(connection: Connection, pool: PoolName, node: NodeId): Promise<Account | undefined> {
+function isAnothers({ profile }: Account, revision: number | undefined): boolean {
+  return revision !== undefined && profile !== revision;
+}
+
+/** Makes the node one that nothing is placed on, if it is there: down, and ineligible should its agent say that it is ready. One that is another's is left as it is. */
+async function takeOut(
+  connection: NodeConnection,
+  pool: PoolName,
+  node: NodeId,
+  revision: number | undefined,
+): Promise<Account | undefined> {
   return retrying(async () => {
     const stored = await readNode(connection, pool, node);
     const { account } = stored;
-    if (!account || (account.status === 'down' && account.eligibility === 'ineligible' && !account.eligibleAt)) {
+    if (!account || isAnothers(account, revision)) return account;
+    if (account.status === 'down' && account.eligibility === 'ineligible' && !account.eligibleAt) {
       return account;
     }
     const { eligibleAt: _dropped, ...rest } = madeIneligible(account, undefined);
@@ -121,7 +154,7 @@ async function takeOut(connection: Connection, pool: PoolName, node: NodeId): Pr
 
 /** Orphans the tasks of one transaction; answers those that were still to be dealt with, as they were. */
 async function orphan(
-  connection: Connection,
+  connection: NodeConnection,
   pool: PoolName,
   node: NodeId,
   tasks: readonly Task[],
@@ -152,15 +185,17 @@ async function orphan(
 
 /** Deletes the node if nothing of it is held, or if it is of a version that is known to hold nothing in truth. */
 async function deleteNode(
-  connection: Connection,
+  connection: NodeConnection,
   pool: PoolName,
   node: NodeId,
+  revision?: number,
   empty?: number,
-): Promise<'deleted' | 'held'> {
+): Promise<'deleted' | 'held' | 'anothers'> {
   const { dynamo, tables } = connection;
   return retrying(async () => {
     const { account, accountKey, profileKey } = await readNode(connection, pool, node);
     if (!account) return 'deleted';
+    if (isAnothers(account, revision)) return 'anothers';
     if (heldOf(account) && account.version !== empty) return 'held';
     const unchanged = {
       ConditionExpression: '#version = :version',
@@ -190,7 +225,7 @@ async function deleteNode(
   });
 }
 
-async function holdsTasks(connection: Connection, pool: PoolName, node: NodeId): Promise<NodeHoldsTasksError> {
+async function holdsTasks(connection: NodeConnection, pool: PoolName, node: NodeId): Promise<NodeHoldsTasksError> {
   const { account } = await readNode(connection, pool, node);
   const held = account && heldOf(account);
   const taskIds: TaskId[] = [];

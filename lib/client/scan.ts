@@ -1,11 +1,11 @@
 import { ScanCommand, type ScanCommandInput, type ScanCommandOutput } from '@aws-sdk/client-dynamodb';
 import { type Item, unmarshall } from '../store/dynamo.ts';
-import type { Connection } from './connection.ts';
+import type { NodeConnection } from './connection.ts';
 import { retrying } from './retrying.ts';
 
 /** Every item of a table that `input` lets through, in no order, by consistent reads, a page at a time. */
 export async function* scanned(
-  { dynamo }: Connection,
+  { dynamo }: NodeConnection,
   input: Omit<ScanCommandInput, 'ConsistentRead' | 'ExclusiveStartKey'>,
 ): AsyncGenerator<Item> {
   let start: ScanCommandOutput['LastEvaluatedKey'];

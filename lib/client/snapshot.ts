@@ -11,7 +11,7 @@ import { accountPartition, profilePartition } from '../store/keys.ts';
 import type { EpochMs } from '../time.ts';
 import { batchGet } from './batch-get.ts';
 import { changedNodes } from './changes.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, NodeConnection } from './connection.ts';
 import { readAccounts } from './nodes.ts';
 import { readPool } from './pools.ts';
 import { pause, retrying } from './retrying.ts';
@@ -228,7 +228,7 @@ function viewAt(view: NodeView, now: EpochMs): NodeView {
   return { ...eligible, schedulable: isSchedulable(eligible) };
 }
 
-async function queryAll({ dynamo, tables }: Connection, poolShard: string): Promise<Item[]> {
+async function queryAll({ dynamo, tables }: NodeConnection, poolShard: string): Promise<Item[]> {
   const items: Item[] = [];
   let start: QueryCommandOutput['LastEvaluatedKey'];
   do {

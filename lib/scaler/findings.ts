@@ -12,6 +12,7 @@ export const DEGRADED_REASONS = [
   'CapacityShortage',
   'BelowProviderMinimum',
   'NodeNotInGroup',
+  'RegistrationFailed',
   'DrainBlocked',
 ] as const;
 

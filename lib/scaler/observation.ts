@@ -1,3 +1,5 @@
+import type { NodeStatus } from '../nodes/node.ts';
+import type { Resources } from '../nodes/resources.ts';
 import type { EpochMs } from '../time.ts';
 
 /** What a tick has seen: plain data, read completely or not at all. */
@@ -95,6 +97,28 @@ export interface Ledger {
   readonly pendingIncrease?: PendingIncrease;
   /** What `auto` has come to, for when the pool has no node. */
   readonly detectedProvider?: DetectedProvider;
+  /** Where nodes of the object may be registered with Berth. */
+  readonly registration?: Registration;
+}
+
+/** A pool of Berth that nodes are registered in. */
+export interface Registration {
+  readonly pool: string;
+  /** Of all nodes that are registered there; left out while that changes: then the whole pool has to be read. */
+  readonly digest?: string;
+}
+
+/** A node as a pool of Berth has it. */
+export interface RegisteredNode {
+  readonly nodeId: string;
+  /** What tasks may use; without the number of tasks. */
+  readonly capacity: Resources;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly status: NodeStatus;
+  readonly drain: boolean;
+  readonly ineligible: boolean;
+  /** Another one after each registration. */
+  readonly revision: number;
 }
 
 /** A provider that nodes can be seen to be of. */

@@ -1,3 +1,4 @@
+import type { NodeSpecInput } from '../nodes/node.ts';
 import type { Problem } from '../schema.ts';
 import type { EpochMs } from '../time.ts';
 import type { Annotations } from './marks.ts';
@@ -9,6 +10,7 @@ import type {
   ObservedGameServer,
   ObservedNode,
   ObservedPod,
+  RegisteredNode,
   Whereabouts,
 } from './observation.ts';
 import type { Capabilities } from './scene.ts';
@@ -79,6 +81,34 @@ export interface ObjectPorts {
   readonly ledger: LedgerStore;
   /** The provider of `spec`, whose provider is not `auto`. */
   provider(spec: GameServerNodeSpec): Provider;
+}
+
+/** The nodes that Berth places tasks on. Of one that was registered anew since it was seen, nothing is changed. */
+export interface NodeRegistry {
+  /** Name of the cluster, for the mark on what is registered. */
+  readonly cluster: string;
+  /** Those of `nodes` that are there, by pool and by id; in one look at all pools. A pool that is not in the answer does not exist. */
+  read(
+    nodes: ReadonlyMap<string, readonly string[]>,
+  ): Promise<ReadonlyMap<string, ReadonlyMap<string, RegisteredNode>>>;
+  /** Every node of a pool; of one that does not exist, none. */
+  list(pool: string): Promise<readonly RegisteredNode[]>;
+  /**
+   * Registers nodes, or registers those anew that were `seen`. Each is written whole or not at all. The ids of those that
+   * somebody else registered meanwhile, which are left alone.
+   */
+  register(nodes: readonly RegistryEntry[]): Promise<readonly string[]>;
+  /**
+   * Removes a node, with `force` though tasks hold something of it, which are orphaned. How many were; held: it stays. A
+   * conflict where somebody else registered it meanwhile.
+   */
+  remove(pool: string, seen: RegisteredNode, options: { readonly force: boolean }): Promise<number | 'held'>;
+}
+
+export interface RegistryEntry {
+  readonly spec: NodeSpecInput;
+  /** Undefined: it was not there. */
+  readonly seen?: RegisteredNode;
 }
 
 /** The GameServerNodes of a cluster, and what is told there. */

@@ -6,7 +6,10 @@ export type Deed =
   | { readonly kind: 'cordoned' | 'uncordoned' | 'node-deleted'; readonly node: string }
   | { readonly kind: 'increased'; readonly by: number }
   | { readonly kind: 'server-deleted'; readonly namespace: string; readonly name: string }
-  | { readonly kind: 'machine-ended'; readonly node: string; readonly instance?: string };
+  | { readonly kind: 'machine-ended'; readonly node: string; readonly instance?: string }
+  | { readonly kind: 'registered'; readonly node: string; readonly pool: string }
+  /** Taken out of a pool of Berth, which orphaned so many tasks. */
+  | { readonly kind: 'unregistered'; readonly node: string; readonly pool: string; readonly orphaned: number };
 
 /** What was asked of the outside. */
 export type Operation =
@@ -19,6 +22,9 @@ export type Operation =
   | 'endMachine'
   | 'deleteNode'
   | 'ledger'
+  | 'readRegistry'
+  | 'register'
+  | 'unregister'
   | 'read';
 
 /** A call that was not answered with success. */

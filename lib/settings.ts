@@ -220,7 +220,7 @@ export const SCALER = {
   meteredPools: 50,
   /**
    * Bytes that the ledgers of one cluster may take of its item, what is written for the first time included; the rest of
-   * the 400 KB is for names and for the lease. An order of a thousand nodes by a thousand takes some 20 KB.
+   * the 400 KB is for the lease. Orders remember the uids of the nodes that were there: some 24 bytes a node.
    */
   ledgerBytes: 380 * 1024,
   /** Seconds after which what is remembered of an object that is gone is given up: nobody will finish it any more. */
@@ -247,6 +247,8 @@ export const SCALER = {
   caBundleLength: 100_000,
   /** Boundaries of windows that the preview of the next change looks at, at most: a schedule each minute has many. */
   previewBoundaries: 200,
+  /** Milliseconds that one call to Berth's own tables about the nodes of pools may take. */
+  registryCallMs: 8_000,
   /** Protected servers of one drain that the status names. */
   namesInMessage: 5,
 } as const;

@@ -28,7 +28,7 @@ describe('the clusters of a deployment', () => {
     ['no role', [GAME, { name: 'b', region: 'eu-west-1', roleArn: 'arn:aws:iam::1:user/x' }], '[1].roleArn', 'role/'],
     ['a field that is unknown', [{ ...GAME, cluster: 'x' }], '[0].cluster', 'unknown field'],
     ['a group that stands for all', [{ ...GAME, autoScalingGroups: ['*'] }], '[0].autoScalingGroups[0]', 'got "*"'],
-    ['a group with a variable', [{ ...GAME, autoScalingGroups: ['a${b}'] }], '[0].autoScalingGroups[0]', '$'],
+    ['a group with a variable', [{ ...GAME, autoScalingGroups: ['a$b'] }], '[0].autoScalingGroups[0]', '$'],
     ['a group of one question', [{ ...GAME, autoScalingGroups: ['a?'] }], '[0].autoScalingGroups[0]', '?'],
     ['a group with a colon', [{ ...GAME, autoScalingGroups: ['a:b'] }], '[0].autoScalingGroups[0]', ':'],
     ['a group with a blank', [{ ...GAME, autoScalingGroups: ['a b'] }], '[0].autoScalingGroups[0]', 'blanks'],
@@ -47,9 +47,10 @@ describe('the clusters of a deployment', () => {
     ],
     [
       'more than an environment holds',
-      [{ ...GAME, autoScalingGroups: Array.from({ length: 10 }, () => 'g'.repeat(255)) }, { ...GAME, name: 'b' }].concat(
-        { ...GAME, name: 'c', autoScalingGroups: ['g'.repeat(255)] },
-      ),
+      [
+        { ...GAME, autoScalingGroups: Array.from({ length: 10 }, () => 'g'.repeat(255)) },
+        { ...GAME, name: 'b' },
+      ].concat({ ...GAME, name: 'c', autoScalingGroups: ['g'.repeat(255)] }),
       '',
       'has room for 3000',
     ],
@@ -58,4 +59,3 @@ describe('the clusters of a deployment', () => {
     expect(read).toEqual({ problems: [{ path, message: expect.stringContaining(says) }] });
   });
 });
-

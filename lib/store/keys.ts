@@ -29,3 +29,8 @@ export const CLUSTER_KEY = '#cluster';
 export function sweepKey(sweepId: string): string {
   return `#sweep/${sweepId}`;
 }
+
+/** Key, in the table of the scaler, of all that it keeps of a cluster (`clusterIdOf`). No pool's name begins with a `#`. */
+export function scalerKey(cluster: string): string {
+  return `#cluster/${cluster}`;
+}

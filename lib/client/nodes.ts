@@ -47,6 +47,27 @@ export async function readNode(connection: NodeConnection, pool: PoolName, node:
   };
 }
 
+/** Nodes of any pools, each item by a consistent read of its own. In the order of `nodes`. */
+export async function readNodes<N extends { readonly pool: PoolName; readonly shards: number; readonly node: NodeId }>(
+  connection: NodeConnection,
+  nodes: readonly N[],
+): Promise<(N & Pick<StoredNode, 'account' | 'profile'>)[]> {
+  const keyed = nodes.map((one) => ({
+    one,
+    account: accountKey(one.pool, one.shards, one.node),
+    profile: profileKey(one.pool, one.shards, one.node),
+  }));
+  const keys = keyed.flatMap(({ account, profile }) => [account, profile]);
+  const items = await batchGet(connection, connection.tables.nodes, keys);
+  const text = ({ poolShard, nodeId }: { readonly [name: string]: unknown }) => `${poolShard} ${nodeId}`;
+  const found = new Map(items.map((item) => [text(item), item]));
+  return keyed.map(({ one, ...key }) => {
+    const account = found.get(text({ ...key.account }));
+    const profile = found.get(text({ ...key.profile })) as unknown as Profile | undefined;
+    return { ...one, account: account && accountFromItem(account), profile };
+  });
+}
+
 /** The accounts of those of `nodes` that are there, read consistently, each at a moment of its own. */
 export async function readAccounts(
   connection: NodeConnection,

@@ -12,6 +12,7 @@ import {
 import { InvalidInputError, parsed, problemsOf } from '../schema.ts';
 import { type Item, marshall, unmarshall } from '../store/dynamo.ts';
 import { poolFromItem } from '../store/records.ts';
+import { batchGet } from './batch-get.ts';
 import type { Connection, NodeConnection } from './connection.ts';
 import { retrying } from './retrying.ts';
 import { scanned } from './scan.ts';
@@ -57,6 +58,25 @@ export async function readPools(connection: Connection): Promise<Pool[]> {
 /** How many shards a pool has: read once, since it never changes. Throws PoolNotFoundError. */
 export async function poolShards(connection: NodeConnection, pool: PoolName): Promise<number> {
   return connection.shards.get(pool) ?? (await readPool(connection, pool)).shards;
+}
+
+/** How many shards those of `pools` have that exist: all that are not known are read at once. */
+export async function poolsShards(
+  connection: NodeConnection,
+  pools: readonly PoolName[],
+): Promise<Map<PoolName, number>> {
+  const unknown = pools.filter((pool) => !connection.shards.has(pool));
+  const keys = [...new Set(unknown)].map((pool) => ({ pool }));
+  for (const item of await batchGet(connection, connection.tables.pools, keys)) {
+    const { pool, shards } = poolFromItem(item);
+    connection.shards.set(pool, shards);
+  }
+  return new Map(
+    pools.flatMap((pool) => {
+      const shards = connection.shards.get(pool);
+      return shards === undefined ? [] : [[pool, shards]];
+    }),
+  );
 }
 
 /** Makes the pool, or changes the settings of one that exists. Its index moves, so that the applier sees the change with its next batch. */

@@ -194,9 +194,30 @@ export async function allAccounts(connection: Connection, pool: Pool): Promise<A
   return (await Promise.all(shardsOf(pool).map((shard) => accountsOfShard(connection, pool, shard)))).flat();
 }
 
-const shardsOf = ({ shards }: Pool) => Array.from({ length: shards }, (_, shard) => shard);
+/** All nodes of a pool, each account and each profile as of a moment of its own. */
+export async function allNodes(
+  connection: NodeConnection,
+  pool: PoolName,
+  shards: number,
+): Promise<{ readonly account: Account; readonly profile: Profile | undefined }[]> {
+  const profiles: ProfileCache = new Map();
+  const accounts = await Promise.all(
+    shardsOf({ shards }).map(async (shard) => {
+      const own = await accountsOfShard(connection, { pool }, shard);
+      if (own.length > 0) learnProfiles(await queryAll(connection, profilePartition(pool, shard)), profiles);
+      return own;
+    }),
+  );
+  return accounts.flat().map((account) => ({ account, profile: profiles.get(account.nodeId) }));
+}
 
-async function accountsOfShard(connection: Connection, { pool }: Pool, shard: number): Promise<Account[]> {
+const shardsOf = ({ shards }: Pick<Pool, 'shards'>) => Array.from({ length: shards }, (_, shard) => shard);
+
+async function accountsOfShard(
+  connection: NodeConnection,
+  { pool }: Pick<Pool, 'pool'>,
+  shard: number,
+): Promise<Account[]> {
   return (await queryAll(connection, accountPartition(pool, shard))).map(accountFromItem);
 }
 

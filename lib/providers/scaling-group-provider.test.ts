@@ -1,0 +1,360 @@
+import { expect, it } from 'vitest';
+import { groupNamed, managedTags, RecordedAws, serviceError } from '../../cases/recorded-aws.ts';
+import { cronTimes } from '../cron/croner.ts';
+import type { Provider } from '../scaler/ports.ts';
+import { readSpec } from '../scaler/spec.ts';
+import type { EpochMs } from '../time.ts';
+import { providersOf } from './providers.ts';
+
+const NOW = Date.parse('2026-01-15T12:00:00Z') as EpochMs;
+
+function providerOf(aws: RecordedAws, spec: object): Provider {
+  const read = readSpec({ replicas: 1, ...spec }, cronTimes);
+  if (!('spec' in read)) throw new Error(JSON.stringify(read.problems));
+  const { eks, autoScaling } = aws;
+  const context = { cluster: 'game', eks, autoScaling, resolveService: async () => undefined, clock: () => NOW };
+  return providersOf(context)('game', read.spec);
+}
+
+const eks = (aws: RecordedAws, config: object = {}) =>
+  providerOf(aws, { provider: 'eks', config: { nodegroup: 'fast', ...config } });
+const asg = (aws: RecordedAws) => providerOf(aws, { provider: 'asg', config: { autoScalingGroup: 'own' } });
+
+/** A node group that runs two machines of at most four, and a group that is nobody's but ours. */
+function world(more: Parameters<typeof groupNamed>[2] = {}): RecordedAws {
+  const aws = new RecordedAws();
+  aws.groups.set(
+    'eks-fast',
+    groupNamed(
+      'eks-fast',
+      { 'i-1': 'InService', 'i-2': 'InService' },
+      { MinSize: 1, MaxSize: 4, Tags: managedTags('game', 'fast'), ...more },
+    ),
+  );
+  aws.groups.set('own', groupNamed('own', { 'i-8': 'InService', 'i-9': 'Standby' }, { DesiredCapacity: 1 }));
+  aws.nodegroups.set('fast', {
+    nodegroupName: 'fast',
+    status: 'ACTIVE',
+    resources: { autoScalingGroups: [{ name: 'eks-fast' }] },
+  });
+  return aws;
+}
+
+it('tells a managed group by one look at the groups of the cluster, and asks EKS before it is changed', async () => {
+  const aws = world();
+  const provider = eks(aws);
+
+  const seen = await provider.describe();
+
+  expect(seen).toEqual({
+    steady: true,
+    desired: 2,
+    min: 1,
+    max: 4,
+    instances: new Map([
+      ['i-1', 'InService'],
+      ['i-2', 'InService'],
+    ]),
+    terminateSuspended: false,
+  });
+  expect(aws.calls).toMatchObject([
+    { op: 'DescribeAutoScalingGroups', params: { Filters: [{ Name: 'tag:eks:cluster-name', Values: ['game'] }] } },
+  ]);
+  expect(await provider.inspect()).toEqual(seen);
+  expect(aws.operations.slice(1)).toEqual(['DescribeNodegroup', 'DescribeAutoScalingGroups']);
+});
+
+it.each([
+  ['UPDATING', false],
+  ['DELETING', false],
+  ['CREATING', false],
+  ['DEGRADED', true],
+  ['ACTIVE', true],
+] as const)('is steady while EKS says %s: %s', async (status, steady) => {
+  const aws = world();
+  aws.nodegroups.set('fast', { ...aws.nodegroups.get('fast'), status });
+
+  expect(await eks(aws).inspect()).toMatchObject({ steady });
+  const order = eks(aws).increase({ by: 1, from: 2 });
+
+  if (steady) await order;
+  else await expect(order).rejects.toMatchObject({ kind: 'conflict', message: expect.stringContaining(status) });
+  expect(aws.operations.includes('SetDesiredCapacity')).toBe(steady);
+});
+
+it('is not steady while Auto Scaling deletes the group', async () => {
+  const aws = world({ Status: 'Delete in progress' });
+  expect(await eks(aws).describe()).toMatchObject({ steady: false });
+});
+
+it('sees that Terminate is suspended', async () => {
+  const aws = world({ SuspendedProcesses: [{ ProcessName: 'Terminate' }] });
+  expect(await eks(aws).describe()).toMatchObject({ terminateSuspended: true });
+});
+
+it('takes a group that EKS names and tags do not', async () => {
+  const aws = world({ Tags: [] });
+  expect(await eks(aws).validate()).toMatchObject({ problems: [] });
+  expect(await eks(aws).describe()).toMatchObject({ desired: 2 });
+});
+
+it('has EKS decide between two groups with the tags of one node group', async () => {
+  const aws = world();
+  aws.groups.set('copy', groupNamed('copy', {}, { MaxSize: 99, Tags: managedTags('game', 'fast') }));
+  expect(await eks(aws).describe()).toMatchObject({ max: 4 });
+});
+
+it('has a problem with a node group that there is not, and changes nothing', async () => {
+  const aws = world();
+  const provider = eks(aws, { nodegroup: 'slow' });
+  const { problems } = await provider.validate();
+
+  expect(problems).toEqual([
+    { path: 'spec.config.nodegroup', message: expect.stringContaining('cluster game has no node group slow') },
+  ]);
+  await expect(provider.inspect()).rejects.toMatchObject({ kind: 'refused' });
+  await expect(provider.increase({ by: 1 })).rejects.toMatchObject({ kind: 'refused' });
+  expect(aws.operations).not.toContain('SetDesiredCapacity');
+});
+
+it('leaves a node group that is being made to EKS, and says what is wrong with one that could not be', async () => {
+  const aws = world();
+  aws.nodegroups.set('new', {
+    nodegroupName: 'new',
+    status: 'CREATING',
+    scalingConfig: { minSize: 1, maxSize: 5, desiredSize: 2 },
+  });
+  aws.nodegroups.set('broken', {
+    nodegroupName: 'broken',
+    status: 'CREATE_FAILED',
+    health: { issues: [{ code: 'AccessDenied', message: 'no' }] },
+  });
+
+  const made = eks(aws, { nodegroup: 'new' });
+  expect(await made.validate()).toEqual({ problems: [], warnings: [] });
+  expect(await made.describe()).toEqual({
+    steady: false,
+    desired: 2,
+    min: 1,
+    max: 5,
+    instances: new Map(),
+    terminateSuspended: false,
+  });
+  await expect(made.increase({ by: 1 })).rejects.toMatchObject({ kind: 'conflict' });
+  const { warnings } = await eks(aws, { nodegroup: 'broken' }).validate();
+  expect(warnings).toEqual([expect.stringMatching(/broken is CREATE_FAILED .*AccessDenied: no/)]);
+});
+
+it('has a problem with the name of another cluster or region, and asks for nothing then', async () => {
+  const aws = world();
+
+  const { problems } = await eks(aws, { cluster: 'other', region: 'us-east-1' }).validate();
+
+  expect(problems.map(({ path }) => path)).toEqual(['spec.config.cluster', 'spec.config.region']);
+  expect(aws.calls).toEqual([]);
+  expect(await eks(aws, { cluster: 'game', region: 'eu-central-1' }).validate()).toMatchObject({ problems: [] });
+});
+
+it('has a problem with a group that there is not', async () => {
+  const aws = world();
+  aws.groups.delete('own');
+  expect(await asg(aws).validate()).toEqual({
+    problems: [
+      {
+        path: 'spec.config.autoScalingGroup',
+        message: expect.stringContaining('no Auto Scaling group own in eu-central-1'),
+      },
+    ],
+    warnings: [],
+  });
+  await expect(asg(aws).describe()).rejects.toMatchObject({ kind: 'refused' });
+});
+
+it('orders by raising what it has just read', async () => {
+  const aws = world();
+  await eks(aws).increase({ by: 2, from: 2 });
+
+  expect(aws.calls.at(-1)).toEqual({
+    service: 'autoscaling',
+    op: 'SetDesiredCapacity',
+    params: { AutoScalingGroupName: 'eks-fast', DesiredCapacity: 4, HonorCooldown: false },
+  });
+});
+
+it.each([
+  ['up', 3],
+  ['down', 1],
+])('does not order on what somebody has changed meanwhile, %s', async (_, desired) => {
+  const aws = world();
+  const provider = eks(aws);
+  await provider.describe();
+  aws.groups.set('eks-fast', { ...groupNamed('eks-fast', {}), DesiredCapacity: desired });
+
+  await expect(provider.increase({ by: 1, from: 2 })).rejects.toMatchObject({
+    kind: 'conflict',
+    code: 'DesiredCapacityChanged',
+  });
+  expect(aws.operations).not.toContain('SetDesiredCapacity');
+});
+
+it('refuses to order more than fits, none, or less', async () => {
+  const aws = world();
+  for (const by of [3, 0, -1, 1.5, Number.NaN]) {
+    aws.calls = [];
+    await expect(eks(aws).increase({ by })).rejects.toMatchObject({
+      kind: 'refused',
+      code: 'FieldValueInvalid',
+      message: expect.stringMatching(/^increase_size: /),
+    });
+    expect(aws.operations).toEqual(by === 3 ? ['DescribeNodegroup', 'DescribeAutoScalingGroups'] : []);
+  }
+});
+
+it('ends a machine of the group, and lowers the size with it', async () => {
+  const aws = world();
+  await asg(aws).endMachine({ node: 'n', instance: 'i-8' });
+
+  expect(aws.calls.at(-1)).toMatchObject({
+    op: 'TerminateInstanceInAutoScalingGroup',
+    params: { InstanceId: 'i-8', ShouldDecrementDesiredCapacity: true },
+  });
+  expect(aws.groups.get('own')?.DesiredCapacity).toBe(0);
+});
+
+it('leaves a machine alone that is of another group, stands by, or cannot be told', async () => {
+  const aws = world();
+  await expect(asg(aws).endMachine({ node: 'n', instance: 'i-1' })).rejects.toMatchObject({
+    kind: 'refused',
+    code: 'InstanceNotInGroup',
+  });
+  await expect(asg(aws).endMachine({ node: 'n', instance: 'i-9' })).rejects.toMatchObject({ code: 'InstanceHeld' });
+  await expect(asg(aws).endMachine({ node: 'n' })).rejects.toMatchObject({ code: 'InstanceUnknown' });
+  expect(aws.operations).not.toContain('TerminateInstanceInAutoScalingGroup');
+});
+
+it.each(['Terminating', 'Terminating:Wait', 'Terminated', undefined])(
+  'has ended a machine that is %s',
+  async (state) => {
+    const aws = world();
+    aws.groups.set('own', groupNamed('own', state === undefined ? {} : { 'i-8': state }));
+
+    await asg(aws).endMachine({ node: 'n', instance: 'i-8' });
+
+    expect(aws.operations).not.toContain('TerminateInstanceInAutoScalingGroup');
+  },
+);
+
+it('has ended a machine that Auto Scaling knows no more by the time that it is asked', async () => {
+  const aws = world();
+  const message = 'Instance Id not found - No managed instance found for instance ID i-8';
+  aws.faults.set('TerminateInstanceInAutoScalingGroup', { error: serviceError('ValidationError', message) });
+  await expect(asg(aws).endMachine({ node: 'n', instance: 'i-8' })).resolves.toBeUndefined();
+});
+
+it('says of instances whether they are here, elsewhere or gone, fifty by one request', async () => {
+  const aws = world();
+  const many = Array.from({ length: 60 }, (_, at) => `i-gone${at}`);
+
+  const whereabouts = await asg(aws).locate(['i-8', 'i-1', ...many]);
+
+  expect([...whereabouts].slice(0, 3)).toEqual([
+    ['i-8', 'here'],
+    ['i-1', 'elsewhere'],
+    ['i-gone0', 'gone'],
+  ]);
+  expect(whereabouts.size).toBe(62);
+  const asked = aws.calls.filter(({ op }) => op === 'DescribeAutoScalingInstances');
+  expect(asked.map(({ params }) => (params.InstanceIds as string[]).length)).toEqual([50, 12]);
+});
+
+it('says why machines do not start, if a launch failed lately and none has worked since', async () => {
+  const aws = world({ DesiredCapacity: 3 });
+  const launch = (StatusCode: 'Failed' | 'Successful' | 'InProgress', minutesAgo: number) => ({
+    ActivityId: '1',
+    AutoScalingGroupName: 'eks-fast',
+    Cause: '',
+    Description: 'Launching a new EC2 instance.  Status Reason: none left',
+    StartTime: new Date(NOW - minutesAgo * 60_000),
+    EndTime: new Date(NOW - minutesAgo * 60_000),
+    StatusCode,
+    StatusMessage: 'We currently do not have sufficient m7i.large capacity',
+  });
+  const shortage = async (...activities: ReturnType<typeof launch>[]) => {
+    aws.activities.set('eks-fast', activities);
+    return (await eks(aws).describe())?.shortage;
+  };
+
+  expect(await shortage(launch('InProgress', 0), launch('Failed', 5))).toMatch(/sufficient m7i.large capacity/);
+  expect(await shortage(launch('Successful', 1), launch('Failed', 5))).toBeUndefined();
+  expect(await shortage(launch('Failed', 90))).toBeUndefined();
+  expect(await shortage({ ...launch('Failed', 5), Description: 'Terminating EC2 instance: i-1' })).toBeUndefined();
+  expect(await shortage()).toBeUndefined();
+});
+
+it('says what EKS says of machines that do not start, and goes on where the activities cannot be read', async () => {
+  const aws = world({ DesiredCapacity: 3 });
+  aws.faults.set('DescribeScalingActivities', { error: serviceError('AccessDenied', 'no', 403) });
+  const issue = { code: 'AsgInstanceLaunchFailures' as const, message: 'no room' };
+  aws.nodegroups.set('fast', { ...aws.nodegroups.get('fast'), health: { issues: [issue] } });
+
+  expect(await eks(aws).describe()).not.toHaveProperty('shortage');
+  expect(await eks(aws).inspect()).toMatchObject({ shortage: 'AsgInstanceLaunchFailures: no room' });
+});
+
+it.each([
+  ['SetDesiredCapacity', serviceError('ResourceContention', 'busy', 500), 'conflict'],
+  ['SetDesiredCapacity', serviceError('ScalingActivityInProgressFault', 'busy'), 'conflict'],
+  ['SetDesiredCapacity', serviceError('InternalFailure', 'broken', 500), 'unknown'],
+  ['SetDesiredCapacity', Object.assign(new Error('hang up'), { name: 'TimeoutError', code: 'ECONNRESET' }), 'unknown'],
+  ['SetDesiredCapacity', serviceError('Throttling', 'slower'), 'throttled'],
+  ['SetDesiredCapacity', serviceError('AccessDenied', 'no', 403), 'denied'],
+  ['SetDesiredCapacity', serviceError('ValidationError', 'value 3 is above max value 2'), 'refused'],
+  ['DescribeNodegroup', serviceError('ThrottlingException', 'slower', 429), 'throttled'],
+  ['DescribeNodegroup', serviceError('ServerException', 'broken', 500), 'unknown'],
+  ['DescribeNodegroup', serviceError('ResourceInUseException', 'busy', 409), 'conflict'],
+  ['DescribeNodegroup', serviceError('SomethingNew', 'what', 404), 'refused'],
+] as const)('tells by %s, answered with %s, that it is %s', async (op, error, kind) => {
+  const aws = world();
+  aws.faults.set(op, { error });
+  await expect(eks(aws).increase({ by: 1, from: 2 })).rejects.toMatchObject({ name: 'CallError', kind });
+});
+
+it('asks as much for twenty-five idle pools as for one', async () => {
+  const requests = async (pools: number, provider: 'eks' | 'asg') => {
+    const aws = new RecordedAws();
+    const { eks: client, autoScaling } = aws;
+    const context = { cluster: 'game', eks: client, autoScaling, resolveService: async () => undefined };
+    const provide = providersOf({ ...context, clock: () => NOW });
+    const names = Array.from({ length: pools }, (_, at) => `pool${at}`);
+    for (const name of names) {
+      const Tags = provider === 'eks' ? managedTags('game', name) : [];
+      aws.groups.set(name, groupNamed(name, { [`i-${name}`]: 'InService' }, { Tags }));
+    }
+    const config = (name: string) => (provider === 'eks' ? { nodegroup: name } : { autoScalingGroup: name });
+    await Promise.all(
+      names.map(async (name) => {
+        const read = readSpec({ replicas: 1, provider, config: config(name) }, cronTimes);
+        if (!('spec' in read)) throw new Error('no spec');
+        const one = provide(name, read.spec);
+        expect((await one.validate()).problems).toEqual([]);
+        expect((await one.describe())?.instances.has(`i-${name}`)).toBe(true);
+      }),
+    );
+    return aws.operations;
+  };
+
+  for (const provider of ['eks', 'asg'] as const) {
+    expect(await requests(1, provider)).toEqual(['DescribeAutoScalingGroups']);
+    expect(await requests(25, provider)).toEqual(['DescribeAutoScalingGroups']);
+  }
+});
+
+it('reads all pages of the groups', async () => {
+  const aws = world();
+  aws.pageSize = 1;
+  for (const name of ['a', 'b', 'c']) {
+    aws.groups.set(name, groupNamed(name, {}, { MaxSize: 7, Tags: managedTags('game', name) }));
+  }
+  expect(await eks(aws, { nodegroup: 'c' }).describe()).toMatchObject({ max: 7 });
+  expect(aws.operations).toEqual(Array.from({ length: 4 }, () => 'DescribeAutoScalingGroups'));
+});

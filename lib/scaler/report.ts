@@ -25,6 +25,8 @@ export type Operation =
   | 'readRegistry'
   | 'register'
   | 'unregister'
+  | 'status'
+  | 'event'
   | 'read';
 
 /** A call that was not answered with success. */

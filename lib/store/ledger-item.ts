@@ -26,21 +26,16 @@ const ledgerSchema = z.object({
     }),
   ),
   detectedProvider: z.optional(z.enum(['eks', 'asg', 'minikube'])),
+  registration: z.optional(z.object({ pool: z.string(), digest: z.optional(z.string()) })),
 });
 
 /** What is remembered of nothing yet. */
 export const NO_LEDGER: Ledger = { version: 0, pendingDeletions: [] };
 
 /** A ledger as a map of the item of its cluster. */
-export function ledgerItem({ version, pendingDeletions, pendingIncrease, detectedProvider }: Ledger): Item {
-  return {
-    version,
-    pendingDeletions: pendingDeletions.map((entry) => ({ ...entry })),
-    ...(pendingIncrease === undefined
-      ? {}
-      : { pendingIncrease: { ...pendingIncrease, baseline: gzip(JSON.stringify(pendingIncrease.baseline)) } }),
-    ...(detectedProvider === undefined ? {} : { detectedProvider }),
-  };
+export function ledgerItem({ pendingIncrease, ...rest }: Ledger): Item {
+  if (pendingIncrease === undefined) return { ...rest };
+  return { ...rest, pendingIncrease: { ...pendingIncrease, baseline: gzip(JSON.stringify(pendingIncrease.baseline)) } };
 }
 
 /** The ledger that `stored` is; undefined: none that can be read. */

@@ -186,17 +186,20 @@ class StoredTurn implements Turn {
 
   async end(forget: readonly string[]): Promise<void> {
     const gone = forget.map((object, at) => [`#gone${at}`, object] as const);
-    // That it is somebody else's by now is as good: then there is nothing to give back.
-    await update(this.#place, {
-      UpdateExpression: `REMOVE ${['#holder', '#until', ...gone.map(([name]) => `#ledgers.${name}`)].join(', ')}`,
-      ConditionExpression: '#holder = :holder',
-      ExpressionAttributeNames: {
-        ...{ '#holder': NAMES['#holder'], '#until': NAMES['#until'] },
-        ...(gone.length > 0 ? { '#ledgers': NAMES['#ledgers'] } : {}),
-        ...Object.fromEntries(gone),
+    // Also when the time of the rest is over: no signal. That it is somebody else's by now is as good as given back.
+    await update(
+      { ...this.#place, signal: undefined },
+      {
+        UpdateExpression: `REMOVE ${['#holder', '#until', ...gone.map(([name]) => `#ledgers.${name}`)].join(', ')}`,
+        ConditionExpression: '#holder = :holder',
+        ExpressionAttributeNames: {
+          ...{ '#holder': NAMES['#holder'], '#until': NAMES['#until'] },
+          ...(gone.length > 0 ? { '#ledgers': NAMES['#ledgers'] } : {}),
+          ...Object.fromEntries(gone),
+        },
+        values: { ':holder': this.#holder },
       },
-      values: { ':holder': this.#holder },
-    });
+    );
   }
 }
 

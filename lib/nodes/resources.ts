@@ -24,6 +24,11 @@ const NAME_EXPECTED = `1 to ${BOUNDS.resourceNameLength} letters, digits and . _
 
 const resourceName = z.string().check(z.regex(NAME_PATTERN, { error: NAME_EXPECTED }));
 
+/** Whether a resource of a user may be called `name`. */
+export function isResourceName(name: string): boolean {
+  return NAME_PATTERN.test(name);
+}
+
 /** Schema of amounts by name, at most `max` names. */
 export function resourcesSchema(max: number) {
   return recordOf(resourceName, quantity, max, 'an object of amounts by resource name, {"cpu": 500}');

@@ -1,5 +1,5 @@
 import type { Ledger, ObservedNode } from './observation.ts';
-import type { Cluster, LedgerStore, NodePatch, ObjectPorts, Provider } from './ports.ts';
+import type { Cluster, LedgerStore, NodePatch, NodeRegistry, ObjectPorts, Provider } from './ports.ts';
 
 /**
  * Ports that read what `ports` read and change nothing: each change is answered as if it had been made. A tick over them
@@ -26,6 +26,17 @@ export function dryCluster(cluster: Cluster): Cluster {
 /** As `dryCluster`, for what one object has. The ledger is read once, and what is written to it is forgotten. */
 export function dryObjectPorts(ports: ObjectPorts): ObjectPorts {
   return { ledger: dryLedger(ports.ledger), provider: (spec) => dryProvider(ports.provider(spec)) };
+}
+
+/** As `dryCluster`, for what Berth has of the nodes. Nobody can tell how many tasks would be orphaned. */
+export function dryRegistry(registry: NodeRegistry): NodeRegistry {
+  return {
+    cluster: registry.cluster,
+    read: (nodes) => registry.read(nodes),
+    list: (pool) => registry.list(pool),
+    register: async () => [],
+    remove: async () => 0,
+  };
 }
 
 function dryLedger(store: LedgerStore): LedgerStore {

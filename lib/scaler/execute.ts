@@ -2,7 +2,6 @@ import { deleteServers } from './delete-servers.ts';
 import type { Intent, Order } from './intents.ts';
 import { cordonMarks, NO_MARKS } from './marks.ts';
 import { finishMachine, removeNode } from './remove-node.ts';
-import type { Report } from './report.ts';
 import { attempt, forget, isDefinite, mayBegin, remember, type TickContext, withoutOrder } from './tick-context.ts';
 import { refuseCordon, refuseUncordon, refuseUnmark } from './validate.ts';
 
@@ -10,13 +9,11 @@ import { refuseCordon, refuseUncordon, refuseUnmark } from './validate.ts';
  * Does what a tick has planned, one after the other, each looked at again right before. What fails or has become
  * pointless is left for the next tick, and holds up nothing else. Throws nothing that a port answers.
  */
-export async function execute(intents: readonly Intent[], context: TickContext): Promise<Report> {
+export async function execute(intents: readonly Intent[], context: TickContext): Promise<void> {
   for (const intent of intents) {
     if (context.halted) break;
     await carryOut(intent, context);
   }
-  const { deeds, errors, findings, outOfTime } = context;
-  return { deeds, errors, findings, outOfTime };
 }
 
 async function carryOut(intent: Intent, context: TickContext): Promise<void> {

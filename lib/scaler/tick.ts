@@ -7,7 +7,9 @@ import type { Intent } from './intents.ts';
 import { poolKeyOf, unknownInstances } from './membership.ts';
 import type { ClusterSnapshot, GameServerNodeObject, Group, Ledger } from './observation.ts';
 import { planTick, type TickPlan } from './plan-tick.ts';
-import type { Cluster, ObjectPorts, Provider } from './ports.ts';
+import type { Cluster, NodeRegistry, ObjectPorts, Provider } from './ports.ts';
+import { type RegistryView, readRegistry, withEligibility } from './registration-read.ts';
+import { syncRegistration } from './registration-sync.ts';
 import type { Report, TickError } from './report.ts';
 import type { Scene } from './scene.ts';
 import { type GameServerNodeSpec, readSpec } from './spec.ts';
@@ -20,6 +22,8 @@ export type TickObject = Pick<GameServerNodeObject, 'name' | 'createdAt' | 'spec
 export interface TickPorts {
   readonly cluster: Cluster;
   portsOf(object: string): ObjectPorts;
+  /** Undefined: no node is registered with Berth; whoever asks for it is told so. */
+  readonly registry?: NodeRegistry;
   readonly times: CronTimes;
   readonly clock: Clock;
   /** After this nothing more is begun; the next tick goes on. */
@@ -47,10 +51,12 @@ export async function runTick(objects: readonly TickObject[], ports: TickPorts):
   const snapshot = prepared.some((one) => !('outcome' in one))
     ? await answerTo(() => ports.cluster.snapshot())
     : undefined;
+  const acted = prepared.flatMap((one) => ('outcome' in one ? [] : [one]));
+  const view = snapshot?.ok ? await readRegistry(ports.registry, acted, snapshot.value) : undefined;
   const outcomes: ObjectOutcome[] = [];
   for (const one of prepared) {
     if ('outcome' in one) outcomes.push(one.outcome);
-    else if (snapshot?.ok) outcomes.push(await actOn(one, snapshot.value, ports));
+    else if (snapshot?.ok) outcomes.push(await actOn(one, snapshot.value, view, ports));
     else if (snapshot) outcomes.push(unobserved(one.name, 'cluster', snapshot.error));
   }
   return outcomes;
@@ -144,15 +150,25 @@ async function resolve(
   return { spec: { ...spec, provider: detected.provider }, ledger: written.value };
 }
 
-async function actOn(one: Prepared, snapshot: ClusterSnapshot, ports: TickPorts): Promise<ObjectOutcome> {
+async function actOn(
+  one: Prepared,
+  seenByAll: ClusterSnapshot,
+  view: RegistryView | undefined,
+  ports: TickPorts,
+): Promise<ObjectOutcome> {
   const { name } = one;
+  const snapshot = withEligibility(seenByAll, one, view);
   const seen = await planned(one, one.group, snapshot, ports);
   if ('outcome' in seen) return seen.outcome;
   const decided = seen.plan.intents.some(touchesThePool) ? await lookedAtAgain(one, snapshot, ports) : seen;
   if ('outcome' in decided) return decided.outcome;
   const { scene, plan } = decided;
-  const report = await execute(plan.intents, contextOf(one, ports));
-  return { name, status: statusOf(scene, plan, report.findings, ports.times, one.warnings), problems: [], report };
+  const context = contextOf(one, ports);
+  await execute(plan.intents, context);
+  await syncRegistration(context, { scene, pool: plan.pool, view, registry: ports.registry });
+  const { deeds, errors, findings, outOfTime } = context;
+  const status = statusOf(scene, plan, findings, ports.times, one.warnings);
+  return { name, status, problems: [], report: { deeds, errors, findings, outOfTime } };
 }
 
 interface Decided {

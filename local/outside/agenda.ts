@@ -14,7 +14,8 @@ const MOST_EVENTS = 1_000_000;
  */
 export class Agenda {
   readonly #clock: Clock;
-  readonly #dynamics: boolean;
+  /** Whether anything is ever entered. */
+  readonly dynamics: boolean;
   /** By time, those of one time in the order in which they were entered. */
   readonly #entries: Entry[] = [];
   #now: EpochMs;
@@ -23,7 +24,7 @@ export class Agenda {
   /** Without `dynamics` nothing is ever entered: the world moves by what is done to it alone. */
   constructor({ clock, dynamics }: { readonly clock: Clock; readonly dynamics: boolean }) {
     this.#clock = clock;
-    this.#dynamics = dynamics;
+    this.dynamics = dynamics;
     this.#now = clock();
   }
 
@@ -34,7 +35,7 @@ export class Agenda {
   }
 
   after(seconds: number, act: () => void): void {
-    if (!this.#dynamics) return;
+    if (!this.dynamics) return;
     const at = (this.now() + seconds * 1000) as EpochMs;
     let place = this.#entries.length;
     while (place > 0 && (this.#entries[place - 1] as Entry).at > at) place -= 1;

@@ -43,11 +43,14 @@ export class AutoScalingGroups {
     this.#listeners.push(listener);
   }
 
-  /** Instances that are there from the start are told to nobody; missing ones are launched. */
+  /** Instances that are Pending from the start go on as if they were launched now; missing ones are launched. */
   add(settings: GroupSettings): ScalingGroup {
     if (this.#groups.has(settings.name)) throw new Error(`there is a group ${settings.name} already`);
     const group = scalingGroupOf(settings, this.#agenda.now());
     this.#groups.set(group.name, group);
+    for (const instance of group.instances.values()) {
+      if (instance.state === 'Pending') this.#tellLaunched(group, instance);
+    }
     this.converge(group);
     return group;
   }
@@ -170,6 +173,10 @@ export class AutoScalingGroups {
     group.instances.set(instance.id, instance);
     const description = `Launching a new EC2 instance: ${instance.id}`;
     this.#note(group, { instance: instance.id, description, status: 'InProgress' });
+    this.#tellLaunched(group, instance);
+  }
+
+  #tellLaunched(group: ScalingGroup, instance: Instance): void {
     for (const listener of this.#listeners) listener.launched?.(group, instance);
   }
 

@@ -223,7 +223,7 @@ const OPENAPI_V2 = { swagger: '2.0', info: { title: 'Kubernetes', version: 'v1.3
 /** An empty message is a document without schemas: kubectl before 1.27 then leaves checking to the server. */
 const NO_SCHEMAS = Buffer.alloc(0);
 
-const PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+const PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
 function attempt(act: () => ApiAnswer): ApiAnswer {
   try {

@@ -119,10 +119,17 @@ function capacityOf(allocatable: ObservedNode['allocatable']): Resources {
   return Object.fromEntries(names.map((name) => [name, amounts.get(name) ?? 0]));
 }
 
+/** As Kubernetes has labels; one of another form could not be registered, and would hold up all others. */
+const LABEL_NAME = /^[A-Za-z0-9][A-Za-z0-9_./-]*$/;
+const LABEL_VALUE = /^[A-Za-z0-9_.-]*$/;
+
 /** The labels that Berth has room for beside its own, the first by name. */
 function labelsOf(labels: ObservedNode['labels']): Record<string, string> {
   const fits = ([name, value]: readonly [string, string]) =>
-    !name.startsWith(RESERVED) && name.length <= BOUNDS.labelLength && value.length <= BOUNDS.labelLength;
+    !name.startsWith(RESERVED) &&
+    LABEL_NAME.test(name) &&
+    LABEL_VALUE.test(value) &&
+    Math.max(name.length, value.length) <= BOUNDS.labelLength;
   const room = BOUNDS.labelsPerNode - Object.keys(BERTH_LABELS).length;
   const sorted = Object.entries(labels)
     .filter(fits)

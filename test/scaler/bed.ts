@@ -4,6 +4,7 @@ import { type Intercept, ScalerWorld, type WorldKind } from '../../cases/scaler-
 import { cronTimes } from '../../lib/cron/croner.ts';
 import { MARKS } from '../../lib/scaler/marks.ts';
 import type { ObservedGameServer, ObservedNode } from '../../lib/scaler/observation.ts';
+import type { NodeRegistry } from '../../lib/scaler/ports.ts';
 import { type ObjectOutcome, runTick } from '../../lib/scaler/tick.ts';
 import type { EpochMs } from '../../lib/time.ts';
 
@@ -19,6 +20,8 @@ export class ScalerBed {
   replicas: number;
   limit: number | undefined;
   extra: Record<string, unknown> = {};
+  /** What Berth has of the nodes; undefined: the tick is given nothing of the kind. */
+  registry: NodeRegistry | undefined;
   /** Machines that a hook has been asked for and that have not joined. */
   get ordered(): number {
     return this.world.ordered;
@@ -136,6 +139,7 @@ export class ScalerBed {
       const [outcome] = await runTick([{ name: OBJECT, createdAt: START, spec: this.spec() }], {
         cluster: this.world.cluster,
         portsOf: () => ({ ledger: this.world.ledgerStore, provider: () => this.world.provider }),
+        ...(this.registry === undefined ? {} : { registry: this.registry }),
         times: cronTimes,
         clock: () => this.now,
         deadline: (this.now + deadlineMs) as EpochMs,

@@ -197,8 +197,11 @@ export const SCALER = {
   timeoutSeconds: SCALER_TIMEOUT,
   /** MiB. The lists of a large cluster are held at once, and CPU for TLS and JSON comes with memory. */
   memoryMiB: 512,
-  /** Part of the time, in percent, after which a tick begins nothing more. The rest is for what is under way, and for what is told. */
-  budgetPercent: 80,
+  /**
+   * Milliseconds before the time-out at which a tick begins nothing more: a fifth of the time, for what is under way then,
+   * and for what is told.
+   */
+  reserveMs: SCALER_TIMEOUT * 200,
   /** Milliseconds before the time-out at which a request that is under way is given up, so that the lease is given back. */
   abortMs: 3_000,
   /** Seconds between two ticks. The least that the scheduler knows; a clock of schedules needs no less. */

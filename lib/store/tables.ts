@@ -117,6 +117,9 @@ export function queuePhysicalName(prefix: string, queue: QueueName): string {
 /** Environment variable with the name of the event bus. */
 export const EVENT_BUS_ENV = 'BERTH_EVENT_BUS';
 
+/** Environment variable with the clusters that the node scaler works on, as JSON (`lib/scaler/cluster-settings.ts`). */
+export const CLUSTERS_ENV = 'BERTH_CLUSTERS';
+
 /** A variable of the environment that must be there; throws with its name when it is not. */
 export function requiredEnv(env: Readonly<Record<string, string | undefined>>, variable: string): string {
   const value = env[variable];

@@ -1,9 +1,19 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../lib/time.ts';
-import { alreadyExists, conflict, invalid, type Named, notFound } from './api-error.ts';
+import { alreadyExists, notFound } from './api-error.ts';
+import { Collection } from './collection.ts';
 import { frozenCopy } from './frozen-copy.ts';
-import { groupOf, type KubeObject, type ObjectInput, type ObjectMeta } from './kube-object.ts';
+import type { KubeObject, ObjectInput } from './kube-object.ts';
+import {
+  checkPreconditions,
+  checkVersion,
+  finalizersAfterDeletion,
+  isFree,
+  named,
+  nameless,
+  sameSpec,
+} from './preconditions.ts';
 
 export interface Change {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -30,37 +40,6 @@ export interface DeleteOptions extends WriteOptions {
    * ended. Default 0.
    */
   readonly gracePeriodSeconds?: number | undefined;
-}
-
-/** Objects of one resource by `namespace/name`, in the order in which a list has them: that of the bytes of the keys. */
-class Collection {
-  readonly objects = new Map<string, KubeObject>();
-  /** Sorted but for what came since the last look: sorting that again costs one pass. */
-  #keys: string[] = [];
-  #list: readonly KubeObject[] | undefined = [];
-  #moved = false;
-
-  put(key: string, object: KubeObject): void {
-    if (!this.objects.has(key)) {
-      this.#keys.push(key);
-      this.#moved = true;
-    }
-    this.objects.set(key, object);
-    this.#list = undefined;
-  }
-
-  remove(key: string): void {
-    this.objects.delete(key);
-    this.#list = undefined;
-    this.#moved = true;
-  }
-
-  list(): readonly KubeObject[] {
-    if (this.#moved) this.#keys = [...new Set(this.#keys)].filter((key) => this.objects.has(key)).sort();
-    this.#moved = false;
-    this.#list ??= Object.freeze(this.#keys.map((key) => this.objects.get(key) as KubeObject));
-    return this.#list;
-  }
 }
 
 /**
@@ -293,63 +272,4 @@ export function kubeTime(at: number): string {
 
 function keyOf(name: string, namespace = ''): string {
   return `${namespace}/${name}`;
-}
-
-function named(resource: string, { apiVersion }: Pick<ObjectInput, 'apiVersion'>, name: string): Named {
-  return { group: groupOf(apiVersion), resource, name };
-}
-
-function qualifiedKind({ apiVersion, kind }: Pick<ObjectInput, 'apiVersion' | 'kind'>): string {
-  const group = groupOf(apiVersion);
-  return group === '' ? kind : `${kind}.${group}`;
-}
-
-function nameless(input: ObjectInput): Error {
-  const message = 'Required value: name or generateName is required';
-  return invalid(qualifiedKind(input), '', [{ reason: 'FieldValueRequired', message, field: 'metadata.name' }]);
-}
-
-function finalizersAfterDeletion(stored: KubeObject, added: readonly string[]): Error {
-  const found = `found new finalizers []string{${added.map((finalizer) => `"${finalizer}"`).join(', ')}}`;
-  const message = `Forbidden: no new finalizers can be added if the object is being deleted, ${found}`;
-  const cause = { reason: 'FieldValueForbidden', message, field: 'metadata.finalizers' };
-  return invalid(qualifiedKind(stored), stored.metadata.name, [cause]);
-}
-
-const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
-
-function checkVersion(what: Named, stored: KubeObject, given: Partial<ObjectMeta>): void {
-  const { uid, resourceVersion } = stored.metadata;
-  if (given.uid !== undefined && given.uid !== uid) {
-    throw conflict(what, `Precondition failed: UID in precondition: ${given.uid}, UID in object meta: ${uid}`);
-  }
-  if (given.resourceVersion !== undefined && given.resourceVersion !== resourceVersion) throw conflict(what, MODIFIED);
-}
-
-function checkPreconditions(
-  what: Named,
-  stored: KubeObject,
-  given: Pick<DeleteOptions, 'uid' | 'resourceVersion'>,
-): void {
-  const { uid, resourceVersion } = stored.metadata;
-  if (given.uid !== undefined && given.uid !== uid) {
-    const why = `the UID in the precondition (${given.uid}) does not match the UID in record (${uid})`;
-    throw conflict(what, `${why}. The object might have been deleted and then recreated`);
-  }
-  if (given.resourceVersion !== undefined && given.resourceVersion !== resourceVersion) {
-    const record = `the ResourceVersion in record (${resourceVersion})`;
-    const why = `the ResourceVersion in the precondition (${given.resourceVersion}) does not match ${record}`;
-    throw conflict(what, `${why}. The object might have been modified`);
-  }
-}
-
-function isFree({ metadata }: KubeObject): boolean {
-  return (metadata.finalizers?.length ?? 0) === 0;
-}
-
-/** Whether two differ in metadata and status alone. */
-function sameSpec(a: KubeObject, b: KubeObject): boolean {
-  const { metadata: _a, status: _c, ...one } = a;
-  const { metadata: _b, status: _d, ...other } = b;
-  return isDeepStrictEqual(one, other);
 }

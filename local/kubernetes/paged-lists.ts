@@ -8,7 +8,6 @@ export const TOKEN_LIFE_MS = 5 * 60_000;
 
 export interface ListRequest {
   readonly resource: string;
-  readonly namespace?: string | undefined;
   readonly matches: (object: KubeObject) => boolean;
   /** Undefined or 0: all of it. */
   readonly limit?: number | undefined;
@@ -49,16 +48,11 @@ export class PagedLists {
     this.#snapshots.clear();
   }
 
-  page({ resource, namespace, matches, limit = 0, continueToken }: ListRequest): Page {
+  page({ resource, matches, limit = 0, continueToken }: ListRequest): Page {
     const token = continueToken === undefined ? undefined : decode(continueToken);
     const version = token?.version ?? this.#store.resourceVersion;
     const objects = token?.version === undefined ? this.#store.list(resource) : this.#snapshot(resource, token);
-    const rest: KubeObject[] = [];
-    for (const object of objects) {
-      if (namespace !== undefined && object.metadata.namespace !== namespace) continue;
-      if (token && keyOf(object) <= token.after) continue;
-      if (matches(object)) rest.push(object);
-    }
+    const rest = objects.slice(token ? placeAfter(objects, token.after) : 0).filter(matches);
     if (limit <= 0 || rest.length <= limit) return { items: rest, resourceVersion: version };
     const items = rest.slice(0, limit);
     const snapshot = `${resource} ${version}`;
@@ -79,6 +73,17 @@ export class PagedLists {
     if (!snapshot) throw new ApiError(410, 'Expired', EXPIRED, undefined, encode({ after }));
     return snapshot.objects;
   }
+}
+
+/** Where in a list, which is ordered by key, begins what comes after `key`. */
+function placeAfter(objects: readonly KubeObject[], key: string): number {
+  let [from, to] = [0, objects.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (keyOf(objects[middle] as KubeObject) <= key) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 function keyOf({ metadata }: KubeObject): string {

@@ -243,7 +243,11 @@ function send(response: ServerResponse, { status, body, warnings = [] }: ApiAnsw
   const { details } = body as { details?: { retryAfterSeconds?: number } };
   const binary = Buffer.isBuffer(body);
   response.setHeader('content-type', binary ? PROTOBUF : 'application/json');
-  if (warnings.length > 0) response.setHeader('warning', warnings.map((warning) => `299 - ${JSON.stringify(warning)}`));
+  if (warnings.length > 0)
+    response.setHeader(
+      'warning',
+      warnings.map((warning) => `299 - ${JSON.stringify(warning)}`),
+    );
   if (details?.retryAfterSeconds !== undefined) response.setHeader('retry-after', details.retryAfterSeconds);
   response.writeHead(status).end(binary ? body : JSON.stringify(body));
 }

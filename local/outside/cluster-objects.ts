@@ -128,6 +128,8 @@ export interface PodSettings {
   /** Default Running. */
   readonly phase?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** Set: it is terminating since. */
+  readonly deletedAt?: EpochMs;
   /** Its controller. */
   readonly owner?: { readonly apiVersion: string; readonly kind: string; readonly name: string; readonly uid: string };
 }

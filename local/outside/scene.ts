@@ -14,6 +14,9 @@ import {
 import type { Machines } from './machines.ts';
 import type { Referee } from './referee.ts';
 
+/** The default of terminationGracePeriodSeconds. */
+const POD_GRACE_SECONDS = 30;
+
 export interface SceneSettings {
   readonly store: ObjectStore;
   readonly machines: Machines;
@@ -48,7 +51,7 @@ export class Scene {
   }
 
   addPod(pod: PodSettings): KubeObject {
-    return this.#add('pods', podInput(pod), {});
+    return this.#add('pods', podInput(pod), pod);
   }
 
   /** A GameServerNode, or anything else of which nothing is known here. */
@@ -62,10 +65,9 @@ export class Scene {
     return referee.excuse(() => store.update(resource, edit(this.#known(resource, name, namespace))));
   }
 
-  /** Marks an object as being deleted since `at`; without a finalizer or a grace it is gone. */
+  /** Marks an object as being deleted since `at`. A pod is terminating; anything else without a finalizer is gone. */
   markDeleted(resource: string, name: string, at?: EpochMs, namespace?: string): void {
-    const { store, referee, atTime } = this.#settings;
-    referee.excuse(() => atTime(at, () => store.delete(resource, name, { namespace })));
+    this.#settings.referee.excuse(() => this.#delete(resource, name, at, namespace));
   }
 
   /** Takes an object away, whatever finalizers it has. */
@@ -88,8 +90,14 @@ export class Scene {
       const object = atTime(createdAt, () => store.create(resource, input));
       const { name, namespace } = object.metadata;
       if (deletedAt === undefined) return object;
-      return atTime(deletedAt, () => store.delete(resource, name, { namespace }));
+      return this.#delete(resource, name, deletedAt, namespace);
     });
+  }
+
+  #delete(resource: string, name: string, at: EpochMs | undefined, namespace: string | undefined): KubeObject {
+    const { store, atTime } = this.#settings;
+    const gracePeriodSeconds = resource === 'pods' ? POD_GRACE_SECONDS : 0;
+    return atTime(at, () => store.delete(resource, name, { namespace, gracePeriodSeconds }));
   }
 
   #known(resource: string, name: string, namespace: string | undefined): KubeObject {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { EpochMs } from '../../lib/time.ts';
 import type { KubeObject } from '../kubernetes/kube-object.ts';
@@ -156,6 +157,40 @@ describe('machines', () => {
     pass(110);
     expect(names(nodes(cluster))).toEqual(['ip-10-0-0-2.eu-central-1.compute.internal']);
   });
+});
+
+test('however often the world is settled, it comes to the same', () => {
+  const history = (steps: readonly number[]) => {
+    now = START;
+    agenda = new Agenda({ clock: () => now, dynamics: true });
+    groups = new AutoScalingGroups(agenda);
+    verdicts = new Verdicts();
+    const cluster = running(4, { fleets: [{ name: 'f', replicas: 12 }] });
+    pass(20);
+    for (let n = 0; n < 5; n += 1) cluster.fleets.allocate('f');
+    const [first, second, third = ''] = names(nodes(cluster));
+    cluster.machines.lose(instanceOn(cluster, first));
+    groups.terminate(instanceOn(cluster, second), true);
+    cordon(cluster, third);
+    groups.setDesiredCapacity('eks-games', 6);
+    const end = now + 1000_000;
+    for (const seconds of steps) if (now + seconds * 1000 < end) pass(seconds);
+    now = end as EpochMs;
+    agenda.settle();
+    return {
+      objects: ['nodes', 'pods', 'gameservers'].map((one) => cluster.store.list(one)),
+      groups: groups.list(),
+      verdicts,
+    };
+  };
+  const once = history([]);
+  expect(once.verdicts.killedSessions.length).toBeGreaterThan(0);
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: 120 }), { maxLength: 30 }), (steps) => {
+      expect(history(steps)).toEqual(once);
+    }),
+    { numRuns: 30 },
+  );
 });
 
 describe('game servers', () => {

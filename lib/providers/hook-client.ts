@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { PROVIDER_CALLS } from '../settings.ts';
@@ -53,7 +54,9 @@ export function hookClient(endpoint: HookEndpoint, signal?: AbortSignal): HookCl
 }
 
 function sessionOf({ host, port, serverName, ca }: HookEndpoint): Http2SessionManager {
-  return new Http2SessionManager(`https://${host}:${port}`, undefined, { ca, servername: serverName });
+  // An address is no name to send; it is checked all the same.
+  const servername = isIP(serverName) === 0 ? { servername: serverName } : {};
+  return new Http2SessionManager(`https://${host}:${port}`, undefined, { ca, ...servername });
 }
 
 function stubOf({ host, port }: HookEndpoint, sessionManager: Http2SessionManager): Stub {

@@ -14,6 +14,8 @@ export interface CommonOptions {
 /** What a command works with while it runs. */
 export interface Run {
   readonly berth: Berth;
+  /** In which the deployment is found. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Where it shows how it goes on: nobody watches if JSON was asked for. */
   readonly io: Io;
   /** Prints what there is to say: `value` as JSON where that was asked for, else the text. */
@@ -38,10 +40,11 @@ export function cliOf(io: Io, finished: (status: ExitStatus) => void): Cli {
   return {
     io,
     async run({ json: asJson, prefix }, work, queues = []) {
-      const berth = connect({ env: await clientEnvironment(io.env, prefix, queues) });
+      const env = await clientEnvironment(io.env, prefix, queues);
+      const berth = connect({ env });
       const print = (value: unknown, text: () => string) => io.out(`${asJson ? json(value) : text()}\n`);
       try {
-        const status = await work({ berth, print, io: asJson ? { ...io, terminal: undefined } : io });
+        const status = await work({ berth, env, print, io: asJson ? { ...io, terminal: undefined } : io });
         if (status !== undefined) finished(status);
       } finally {
         berth.close();

@@ -41,7 +41,7 @@ export async function clientEnvironment(
     );
   }
   const found: Record<string, string | undefined> = { ...env };
-  for (const table of ALWAYS) found[TABLES[table].env] = tablePhysicalName(prefix, table);
+  for (const table of Object.keys(TABLES) as TableName[]) found[TABLES[table].env] = tablePhysicalName(prefix, table);
   const sqs = sqsClient(env);
   try {
     for (const queue of needed) {

@@ -282,7 +282,7 @@ describe('berth', () => {
     const help = await berth('--help');
     expect(help.status).toBe(0);
     expect(help.out.match(/^ {2}[a-z][\w-]+/gm)?.map((name) => name.trim())).toEqual([
-      ...['pool', 'node', 'plan', 'service', 'task', 'quarantine', 'dead-letters', 'audit', 'sweep', 'help'],
+      ...['pool', 'node', 'plan', 'service', 'task', 'scaler', 'quarantine', 'dead-letters', 'audit', 'sweep', 'help'],
     ]);
     expect(help.out).toMatch(/Exit status:\n {2}0 {2}done/);
     expect(await berth('frob')).toMatchObject({ status: 2, err: expect.stringMatching(/unknown command 'frob'/) });

@@ -6,6 +6,7 @@ import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { nodeCommands } from './node-commands.ts';
 import { planCommands } from './plan-commands.ts';
 import { poolCommands } from './pool-commands.ts';
+import { scalerCommands } from './scaler-commands.ts';
 import { serviceCommands } from './service-commands.ts';
 import { setAsideCommands } from './set-aside-commands.ts';
 import { sweepCommand } from './sweep-command.ts';
@@ -20,7 +21,8 @@ Exit status:
   1  failed: what is there does not allow it, or AWS could not be reached
   2  the command line, a file or the environment is wrong; nothing was sent
   3  done, and the answer is no: a plan that was not applied in full, an
-     account that drifted, a message that stays, a slot that a sweep left out`;
+     account that drifted, a message that stays, a slot that a sweep left out,
+     a node pool that is not as it should be`;
 
 /** Runs the command line `argv`, without the names of the interpreter and the script; answers the exit status. */
 export async function run(argv: readonly string[], io: Io): Promise<ExitStatus> {
@@ -29,13 +31,14 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitStatus> 
     status = outcome;
   });
   const program = new Command('berth')
-    .description('Looks after pools, nodes, plans and the history of tasks of Berth.')
+    .description('Looks after pools, nodes, plans, the history of tasks and node pools of Berth.')
     .addHelpText('after', HELP)
     .addCommand(poolCommands(cli))
     .addCommand(nodeCommands(cli))
     .addCommand(planCommands(cli))
     .addCommand(serviceCommands(cli))
-    .addCommand(taskCommands(cli));
+    .addCommand(taskCommands(cli))
+    .addCommand(scalerCommands(cli));
   for (const command of setAsideCommands(cli)) program.addCommand(command);
   program.addCommand(auditCommand(cli));
   program.addCommand(sweepCommand(cli));

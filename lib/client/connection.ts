@@ -72,7 +72,8 @@ export function sqsClient(env: Env): SQSClient {
 }
 
 /** What the SDK would read from the environment of the process, read from `env`. */
-function configOf(env: Env, own: string | undefined) {
+/** Region, credentials and endpoint of a client of the SDK, from `env`. `own`: an endpoint of that service alone. */
+export function configOf(env: Env, own: string | undefined) {
   const endpoint = own ?? env.AWS_ENDPOINT_URL;
   return {
     ...(env.AWS_REGION === undefined ? {} : { region: env.AWS_REGION }),

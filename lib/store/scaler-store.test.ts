@@ -146,9 +146,12 @@ describe('what was stored by another hand', () => {
 test('ledgers can be looked at beside whoever has the turn', async () => {
   const store = scalerStore(database.client, database.tables);
   const request = requestOf();
-  expect(await store.look(request.cluster)).toEqual(new Map());
+  expect(await store.look(request.cluster)).toMatchObject({ ledgers: new Map() });
   await (await begun(database.client, request)).ledgerOf('game').write(BARE);
-  expect(await store.look(request.cluster)).toEqual(new Map([['game', { ...BARE, version: 1 }]]));
+  expect(await store.look(request.cluster)).toEqual({
+    ledgers: new Map([['game', { ...BARE, version: 1 }]]),
+    lastTick: request.scheduledAt,
+  });
 });
 
 test('nothing is written to an item but by updates on conditions', async () => {

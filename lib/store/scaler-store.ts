@@ -10,6 +10,7 @@ import { CallError } from '../scaler/call-error.ts';
 import type { Ledger } from '../scaler/observation.ts';
 import type { LedgerStore } from '../scaler/ports.ts';
 import type { Turn, TurnRequest, Turns } from '../scaler/turn.ts';
+import type { EpochMs } from '../time.ts';
 import { type Item, marshall, unmarshall } from './dynamo.ts';
 import { ours, type StoreError, storeError } from './errors.ts';
 import { scalerKey } from './keys.ts';
@@ -28,8 +29,15 @@ interface Place {
 const NAMES = { '#holder': 'holder', '#until': 'until', '#last': 'lastTick', '#ledgers': 'ledgers' } as const;
 
 export interface ScalerStore extends Turns {
-  /** What is remembered of the objects of a cluster, read beside whoever has its turn. */
-  look(cluster: string): Promise<ReadonlyMap<string, Ledger>>;
+  /** What is remembered of a cluster, read beside whoever has its turn. */
+  look(cluster: string): Promise<Remembered>;
+}
+
+export interface Remembered {
+  /** By object. */
+  readonly ledgers: ReadonlyMap<string, Ledger>;
+  /** For when the tick was due that began last; undefined: there was none. */
+  readonly lastTick?: EpochMs;
 }
 
 /** Leases and ledgers in DynamoDB. */
@@ -51,7 +59,11 @@ export function scalerStore(
       const key = marshall({ pool: scalerKey(cluster) });
       const command = new GetItemCommand({ TableName: tables.scaler, Key: key, ConsistentRead: true });
       const { Item } = await ours(dynamo.send(command, abortable(signal)));
-      return Item === undefined ? new Map() : readable(ledgersIn(unmarshall(Item)));
+      if (Item === undefined) return { ledgers: new Map() };
+      const item = unmarshall(Item);
+      const { lastTick } = item;
+      const ledgers = readable(ledgersIn(item));
+      return typeof lastTick === 'number' ? { ledgers, lastTick: lastTick as EpochMs } : { ledgers };
     },
   };
 }

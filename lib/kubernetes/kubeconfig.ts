@@ -33,9 +33,9 @@ const user = shape({
   'client-certificate-data': optional,
   'client-key': optional,
   'client-key-data': optional,
-  exec: z.unknown(),
-  'auth-provider': z.unknown(),
-  username: z.unknown(),
+  exec: z.optional(z.unknown()),
+  'auth-provider': z.optional(z.unknown()),
+  username: z.optional(z.unknown()),
 });
 
 const kubeconfig = shape({

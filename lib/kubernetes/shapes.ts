@@ -68,8 +68,8 @@ const gameServer = shape({
 
 const gameServerNode = shape({
   metadata: shape({ ...named, generation: z.number({ error: 'a number' }), creationTimestamp: time }),
-  spec: z.unknown(),
-  status: z.unknown(),
+  spec: z.optional(z.unknown()),
+  status: z.optional(z.unknown()),
 });
 
 const service = shape({

@@ -88,7 +88,7 @@ export class AutoScalingGroups {
     const before = group.desired;
     group.desired = desired;
     if (desired > before) for (const listener of this.#listeners) listener.raised?.(group);
-    this.#shed(group, before - desired);
+    if (desired < before) this.#shed(group);
     this.converge(group);
   }
 
@@ -111,8 +111,8 @@ export class AutoScalingGroups {
     if (decrement) group.desired -= 1;
     // What the service makes of an instance that is ended again is not documented; reports have desired sink each time
     // (kubernetes/autoscaler#4095), which then costs another instance.
-    if (isLeaving(instance)) this.#shed(group, decrement ? 1 : 0);
-    else this.#end(group, instance, 'by id');
+    if (!isLeaving(instance)) this.#end(group, instance, 'by id');
+    else if (decrement) this.#shed(group);
     this.converge(group);
     return this.#latest(group, id);
   }
@@ -191,11 +191,10 @@ export class AutoScalingGroups {
     this.#agenda.after(RELAUNCH_SECONDS, () => this.#launchMissing(group));
   }
 
-  /** Ends up to `most` of those that are too many. */
-  #shed(group: ScalingGroup, most: number): void {
+  /** Ends those that are too many. */
+  #shed(group: ScalingGroup): void {
     if (group.suspended.has('Terminate')) return;
-    const excess = Math.min(most, liveOf(group).length - group.desired);
-    for (let left = excess; left > 0; left -= 1) {
+    for (let excess = liveOf(group).length - group.desired; excess > 0; excess -= 1) {
       const victim = victimOf(group);
       if (victim === undefined) {
         const description =

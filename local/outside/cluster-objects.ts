@@ -4,10 +4,10 @@ import type { KubeObject, ObjectInput } from '../kubernetes/kube-object.ts';
 /** Objects of a cluster of game servers as its parts write them, and what can be told from them. */
 
 export const NODEGROUP_LABEL = 'eks.amazonaws.com/nodegroup';
-export const ZONE_LABEL = 'topology.kubernetes.io/zone';
-export const ROLE_LABEL = 'agones.dev/role';
+const ZONE_LABEL = 'topology.kubernetes.io/zone';
+const ROLE_LABEL = 'agones.dev/role';
 export const FLEET_LABEL = 'agones.dev/fleet';
-export const DEV_ADDRESS = 'agones.dev/dev-address';
+const DEV_ADDRESS = 'agones.dev/dev-address';
 export const AGONES_FINALIZER = 'agones.dev/controller';
 
 export interface Taint {
@@ -95,7 +95,8 @@ export interface GameServerSettings {
   readonly state: string;
   /** Left out: it is on no node yet. */
   readonly node?: string;
-  readonly annotations?: Readonly<Record<string, string>>;
+  /** Set: it is a development server, which runs elsewhere. */
+  readonly devAddress?: string;
   /** Default: now. */
   readonly createdAt?: EpochMs;
   /** Set: it is being deleted since. */
@@ -103,7 +104,7 @@ export interface GameServerSettings {
 }
 
 export function gameServerInput(settings: GameServerSettings): ObjectInput {
-  const { name, namespace = 'default', fleet, state, node } = settings;
+  const { name, namespace = 'default', fleet, state, node, devAddress } = settings;
   return {
     apiVersion: 'agones.dev/v1',
     kind: 'GameServer',
@@ -112,7 +113,7 @@ export function gameServerInput(settings: GameServerSettings): ObjectInput {
       namespace,
       finalizers: [AGONES_FINALIZER],
       labels: fleet === undefined ? {} : { [FLEET_LABEL]: fleet },
-      annotations: { ...settings.annotations },
+      annotations: devAddress === undefined ? {} : { [DEV_ADDRESS]: devAddress },
     },
     spec: { template: { spec: { containers: [{ name: 'game', image: 'example.com/game' }] } } },
     status: { state, ...(node === undefined ? {} : { nodeName: node }) },

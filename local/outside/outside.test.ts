@@ -279,6 +279,7 @@ test('a scene without dynamics is as it was set up, and changes by requests alon
     scene.addGameServer({ name, state, node: 'n1', createdAt: created });
   }
   scene.addGameServer({ name: 'gs3', state: 'Ready', node: 'n1', deletedAt: START, pod: false });
+  scene.addGameServer({ name: 'gs4', state: 'Ready', node: '10.1.2.3', devAddress: '10.1.2.3' });
   scene.addPod({ name: 'daemon', node: 'n1' });
   scene.addPod({ name: 'old', node: 'n1', labels: { 'agones.dev/role': 'gameserver' }, deletedAt: START });
 
@@ -299,7 +300,9 @@ test('a scene without dynamics is as it was set up, and changes by requests alon
     ['gs1', 'Ready', 'n1', false],
     ['gs2', 'Allocated', 'n1', false],
     ['gs3', 'Ready', 'n1', true],
+    ['gs4', 'Ready', '10.1.2.3', false],
   ]);
+  expect(seen.gameServers.map(({ development }) => development)).toEqual([false, false, false, true]);
   expect(seen.pods.map(({ name, ownerKind }) => [name, ownerKind])).toEqual([
     ['gs1', 'GameServer'],
     ['gs2', 'GameServer'],
@@ -316,6 +319,7 @@ test('a scene without dynamics is as it was set up, and changes by requests alon
     ['gs1', true],
     ['gs2', false],
     ['gs3', true],
+    ['gs4', false],
   ]);
   expect(after.nodes.map(({ name }) => name)).toEqual(['n1', 'n2']);
   expect(after.pods).toHaveLength(3);
@@ -333,7 +337,7 @@ test('a scene without dynamics is as it was set up, and changes by requests alon
   scene.remove('gameservers', 'gs1', 'default');
   scene.remove('nodes', 'n2');
   const last = await cluster.snapshot();
-  expect(last.gameServers.map(({ state }) => state)).toEqual(['Shutdown', 'Ready']);
+  expect(last.gameServers.map(({ state }) => state)).toEqual(['Shutdown', 'Ready', 'Ready']);
   expect([last.nodes.length, last.pods.length]).toEqual([1, 2]);
   expect(outside.violations).toHaveLength(1);
 });

@@ -133,7 +133,7 @@ function ownTags({ cluster, nodegroup }: GroupSettings): Record<string, string> 
 }
 
 /** Whether an instance is one that desired capacity counts. */
-export function isLive({ state }: Pick<Instance, 'state'>): boolean {
+function isLive({ state }: Pick<Instance, 'state'>): boolean {
   return state === 'InService' || /^Pending(:|$)/.test(state);
 }
 

@@ -43,10 +43,11 @@ export class Scene {
     return object;
   }
 
-  /** With its pod, unless `pod` is false; one that is on no node yet has none, and a development server never has. */
+  /** With its pod, unless `pod` is false; one that is on no node yet, and a development server, has none. */
   addGameServer(server: GameServerSettings & { readonly pod?: boolean }): KubeObject {
     const object = this.#add('gameservers', gameServerInput(server), server);
-    if (server.pod !== false && server.node !== undefined) this.addPod(gamePodOf(object));
+    const runs = server.node !== undefined && server.devAddress === undefined;
+    if (runs && server.pod !== false) this.addPod(gamePodOf(object));
     return object;
   }
 

@@ -136,7 +136,7 @@ describe('machines', () => {
   });
 
   test('where names are used again, a new machine takes over the Node of an old one, with its cordon, and loses it', () => {
-    timings = { ...DEFAULT_TIMINGS, nodeRemovalSeconds: 200 };
+    timings = { ...DEFAULT_TIMINGS, leaseSeconds: 160, nodeRemovalSeconds: 200 };
     const cluster = running(1, { reuseNames: true });
     const [name = ''] = names(nodes(cluster));
     cordon(cluster, name);
@@ -151,7 +151,10 @@ describe('machines', () => {
       spec: before?.spec,
     });
     expect(nodes(cluster).map(isReady)).toEqual([true]);
-    pass(100);
+    // The old machine's lease has run out, and the new one renews it.
+    pass(60);
+    expect(nodes(cluster).map(isReady)).toEqual([true]);
+    pass(40);
     expect(nodes(cluster)).toEqual([]);
     groups.setDesiredCapacity('eks-games', 2);
     pass(110);
@@ -237,6 +240,17 @@ describe('game servers', () => {
     pass(1);
     expect(names(cluster.fleets.servers('f'))).toEqual(['f-2']);
     expect(names(cluster.store.list('pods'))).toEqual(['f-2']);
+  });
+
+  test('a server that is deleted on a machine that is off stays until its Node and its pod are collected', () => {
+    const cluster = running(2, { fleets: [{ name: 'f', replicas: 1 }] });
+    pass(20);
+    cluster.machines.lose(instanceOn(cluster, nodesOf(cluster)[0]));
+    cluster.store.delete('gameservers', 'f-1', { namespace: 'default' });
+    pass(120);
+    expect(names(cluster.fleets.servers('f'))).toContain('f-1');
+    pass(600);
+    expect(names(cluster.fleets.servers('f'))).not.toContain('f-1');
   });
 
   test('a fleet whose pods tolerate everything goes on landing on a cordoned node', () => {

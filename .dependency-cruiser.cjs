@@ -29,7 +29,11 @@ module.exports = {
   forbidden: [
     only('lib', [], 'Everything else stands on lib; lib stands on nothing of ours.'),
     only('functions', ['^lib/'], 'A function is a thin edge over lib.'),
-    only('infra', ['^lib/(settings|store/tables)\\.ts$'], 'Settings and tables are all that infra and lib share.'),
+    only(
+      'infra',
+      ['^lib/(settings|store/tables|scaler/cluster-settings)\\.ts$'],
+      'Settings and tables are all that infra and lib share.',
+    ),
     only('local', ['^lib/', '^infra/'], 'The engine synthesizes infra and runs bundles; it never imports a handler.'),
     only('demo', ['^lib/', '^local/'], 'The demo is a user of the client and of the engine.'),
     only('cases', ['^lib/', '^local/'], 'Cases are run through the pure code of lib and through the engine.'),

@@ -4,11 +4,14 @@ import cdkJson from '../cdk.json' with { type: 'json' };
 import { FunctionsStack } from './functions-stack.ts';
 import { checkedPrefix, DEFAULT_PREFIX } from './names.ts';
 import { checkSettings, SettingsError, type SettingsOverrides, settingsWith } from './rules.ts';
+import { checkedClusters } from './scaler-context.ts';
 import { StateStack } from './state-stack.ts';
+import { checkedVpc } from './vpc-settings.ts';
 
 export interface BerthAppProps {
   /**
-   * Context on top of that of `cdk.json`: `prefix` (default `Berth`), `alarmTopicArn` (default none), any key of CDK's.
+   * Context on top of that of `cdk.json`: `prefix` (default `Berth`), `alarmTopicArn` (default none), `clusters` that the
+   * node scaler works on (default none, and no node scaler), `scalerVpc` (default none), any key of CDK's.
    * What the CDK command line is given with `-c` wins over both.
    */
   readonly context?: Readonly<Record<string, unknown>>;
@@ -44,11 +47,15 @@ export function berthApp(props: BerthAppProps = {}): App {
   });
   const prefix = checkedPrefix(app.node.tryGetContext('prefix') ?? DEFAULT_PREFIX);
   const alarmTopicArn = checkedTopicArn(app.node.tryGetContext('alarmTopicArn'));
+  const clusters = checkedClusters(app.node.tryGetContext('clusters'));
+  const scalerVpc = checkedVpc(app.node.tryGetContext('scalerVpc'));
   const state = new StateStack(app, `${prefix}State`, { prefix, settings });
   const functions = new FunctionsStack(app, `${prefix}Functions`, {
     prefix,
     settings,
     ...(alarmTopicArn === undefined ? {} : { alarmTopicArn }),
+    clusters,
+    ...(scalerVpc === undefined ? {} : { scalerVpc }),
   });
   // They are joined by names, that of an export included, so CDK cannot see the order by itself.
   functions.addStackDependency(state);

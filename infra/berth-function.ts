@@ -9,6 +9,7 @@ import { QUEUE_ENV, TABLES, type TableName } from '../lib/store/tables.ts';
 import { acknowledge } from './acknowledge.ts';
 import { BUNDLING, fromProjectRoot, PROJECT_ROOT } from './bundling.ts';
 import { type QueueName, queuePhysicalName, tablePhysicalName } from './names.ts';
+import type { VpcSettings } from './vpc-settings.ts';
 
 /** What the statements of a function's role name, besides what is its own. */
 export interface FunctionResources {
@@ -29,6 +30,8 @@ interface BerthFunctionProps {
   readonly tables: readonly TableName[];
   readonly queues: readonly QueueName[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Left out: it runs outside of any VPC. */
+  readonly vpc?: VpcSettings | undefined;
   /** Everything that it may do. Each statement has a Sid, which also keeps CDK from merging it with another. */
   statements(resources: FunctionResources): iam.PolicyStatement[];
 }
@@ -71,6 +74,13 @@ export class BerthFunction extends Construct {
         POWERTOOLS_METRICS_NAMESPACE: props.prefix,
       },
     });
+    if (props.vpc !== undefined) {
+      // By ids alone: CDK's own way wants more of the VPC than a function does, and would look it up.
+      (this.fn.node.defaultChild as lambda.CfnFunction).vpcConfig = {
+        subnetIds: [...props.vpc.subnetIds],
+        securityGroupIds: [...props.vpc.securityGroupIds],
+      };
+    }
   }
 
   /** A queue of the state stack, by its name. */
@@ -92,17 +102,19 @@ export class BerthFunction extends Construct {
    * The policies stand in the role itself, so that the event source mapping, whose creation checks them, cannot come
    * before them. `withoutPolicyUpdates`: CDK adds nothing of its own to what is written out.
    */
-  private role({ name, statements }: BerthFunctionProps, resources: FunctionResources): iam.IRole {
+  private role({ name, statements, vpc }: BerthFunctionProps, resources: FunctionResources): iam.IRole {
+    const more = vpc === undefined ? common(resources) : [...common(resources), interfaces()];
     const role = new iam.Role(this, 'Role', {
       description: `Berth: what the ${name.replace('-', ' ')} may do`,
       assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
       inlinePolicies: {
-        [name]: new iam.PolicyDocument({ statements: [...statements(resources), ...common(resources)] }),
+        [name]: new iam.PolicyDocument({ statements: [...statements(resources), ...more] }),
       },
     });
     acknowledge(role, {
       id: 'AwsSolutions-IAM5[Resource::*]',
-      reason: 'X-Ray has no resources that its two write actions could be limited to.',
+      reason:
+        'X-Ray has no resources that its two write actions could be limited to; nor have network interfaces and groups that are described.',
     });
     return role.withoutPolicyUpdates();
   }
@@ -116,8 +128,28 @@ function common({ logGroupArn }: FunctionResources): iam.PolicyStatement[] {
   ];
 }
 
-export function allow(sid: string, resource: string, actions: string[]): iam.PolicyStatement {
-  return new iam.PolicyStatement({ sid, effect: iam.Effect.ALLOW, actions, resources: [resource] });
+/**
+ * What Lambda does in the name of a function in a VPC. As AWS's policy for it has them, which is without resources: Lambda
+ * asks whether it may before there is an interface.
+ */
+function interfaces(): iam.PolicyStatement {
+  return allow('NetworkInterfaces', '*', [
+    'ec2:CreateNetworkInterface',
+    'ec2:DescribeNetworkInterfaces',
+    'ec2:DescribeSubnets',
+    'ec2:DeleteNetworkInterface',
+    'ec2:AssignPrivateIpAddresses',
+    'ec2:UnassignPrivateIpAddresses',
+  ]);
+}
+
+export function allow(
+  sid: string,
+  resources: string | readonly string[],
+  actions: string[],
+  conditions: iam.Conditions = {},
+): iam.PolicyStatement {
+  return new iam.PolicyStatement({ sid, effect: iam.Effect.ALLOW, actions, resources: [resources].flat(), conditions });
 }
 
 /** What an event source mapping does with a queue in its function's name. */

@@ -1,11 +1,13 @@
-import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
+import { type BerthAlarm, graph, MINUTE } from './monitoring-parts.ts';
 import { type QueueName, queuePhysicalName, tablePhysicalName } from './names.ts';
+import { scalerAlarms, scalerRows } from './node-scaler-monitoring.ts';
 import type { Settings } from './rules.ts';
+import type { ClusterSettings } from './scaler-context.ts';
 
 export interface MonitoringProps {
   readonly prefix: string;
@@ -13,11 +15,11 @@ export interface MonitoringProps {
   readonly planApplier: lambda.IFunction;
   readonly reaper: lambda.IFunction;
   readonly sweeper: lambda.IFunction;
+  /** The node scaler, where there is one, with its clusters. */
+  readonly scaler?: { readonly fn: lambda.IFunction; readonly clusters: readonly ClusterSettings[] };
   /** SNS topic that is told when an alarm goes off and when it is over. Without one, alarms show in the console only. */
   readonly alarmTopicArn?: string;
 }
-
-const MINUTE = Duration.minutes(1);
 
 /** The alarms that somebody must act on, and one dashboard. */
 export class Monitoring extends Construct {
@@ -32,7 +34,7 @@ export class Monitoring extends Construct {
     this.addDashboard(props, this.addAlarms(props));
   }
 
-  private addAlarms({ prefix, settings, planApplier, reaper }: MonitoringProps): cloudwatch.Alarm[] {
+  private addAlarms({ prefix, settings, planApplier, reaper, scaler }: MonitoringProps): cloudwatch.Alarm[] {
     return [
       this.addAlarm('PlansDeadLettered', {
         alarmDescription:
@@ -77,18 +79,16 @@ export class Monitoring extends Construct {
         threshold: 30 * 60 * 1000,
         evaluationPeriods: 5,
       }),
+      ...(scaler === undefined ? [] : scalerAlarms(prefix, scaler).map(({ id, ...alarm }) => this.addAlarm(id, alarm))),
     ];
   }
 
-  private addAlarm(
-    id: string,
-    props: Pick<cloudwatch.AlarmProps, 'alarmDescription' | 'metric' | 'threshold' | 'evaluationPeriods'>,
-  ): cloudwatch.Alarm {
+  private addAlarm(id: string, props: BerthAlarm): cloudwatch.Alarm {
     const alarm = new cloudwatch.Alarm(this, id, {
-      ...props,
       comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       // An idle queue or function reports nothing, and that is no fault.
       treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
+      ...props,
     });
     if (this.alarmAction !== undefined) {
       alarm.addAlarmAction(this.alarmAction);
@@ -97,7 +97,10 @@ export class Monitoring extends Construct {
     return alarm;
   }
 
-  private addDashboard({ prefix, planApplier, reaper, sweeper }: MonitoringProps, alarms: cloudwatch.Alarm[]): void {
+  private addDashboard(
+    { prefix, planApplier, reaper, sweeper, scaler }: MonitoringProps,
+    alarms: cloudwatch.Alarm[],
+  ): void {
     const period = { period: MINUTE };
     const dashboard = new cloudwatch.Dashboard(this, 'Dashboard', { dashboardName: prefix });
     dashboard.addWidgets(new cloudwatch.AlarmStatusWidget({ title: 'Alarms', width: 24, height: 3, alarms }));
@@ -142,11 +145,8 @@ export class Monitoring extends Construct {
         reaped(prefix, 'reaper.sweep_found', {}),
       ]),
     );
+    for (const row of scaler === undefined ? [] : scalerRows(prefix, scaler)) dashboard.addWidgets(...row);
   }
-}
-
-function graph(title: string, left: cloudwatch.IMetric[]): cloudwatch.GraphWidget {
-  return new cloudwatch.GraphWidget({ title, left, width: 8, height: 6, leftYAxis: { min: 0 } });
 }
 
 /** A metric that the reaper or the sweeper writes, over both. */

@@ -22,12 +22,21 @@ afterAll(() => {
 });
 
 test('cdk-nag finds what is acknowledged, with a reason, and nothing else', () => {
-  const app = berthApp({ outdir, context: { 'aws:cdk:bundling-stacks': [] } });
+  const clusters = [
+    { name: 'game', region: 'eu-central-1', autoScalingGroups: ['metal'] },
+    { name: 'other', region: 'eu-west-1', roleArn: 'arn:aws:iam::111122223333:role/x' },
+  ];
+  const scalerVpc = { subnetIds: ['subnet-0a1b2c3d'], securityGroupIds: ['sg-0a1b2c3d'] };
+  const app = berthApp({ outdir, context: { clusters, scalerVpc, 'aws:cdk:bundling-stacks': [] } });
   const report = new AwsSolutionsChecks(app).validateScope(app);
   const found = report.violations.flatMap(({ ruleName, violatingResources }) =>
     violatingResources.map(({ constructPath }) => `${constructPath} ${ruleName}`),
   );
   expect(found.toSorted()).toEqual([
+    'BerthFunctions/NodeScaler/Scaler/Role/Resource AwsSolutions-IAM5[Resource::*]',
+    'BerthFunctions/NodeScaler/Scaler/Role/Resource AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:autoscaling:eu-central-1:<AWS::AccountId>:autoScalingGroup:*:autoScalingGroupName/*]',
+    'BerthFunctions/NodeScaler/Scaler/Role/Resource AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:autoscaling:eu-central-1:<AWS::AccountId>:autoScalingGroup:*:autoScalingGroupName/metal]',
+    'BerthFunctions/NodeScaler/Scaler/Role/Resource AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:eks:eu-central-1:<AWS::AccountId>:nodegroup/game/*/*]',
     'BerthFunctions/PlanApplier/Applier/Role/Resource AwsSolutions-IAM5[Resource::*]',
     'BerthFunctions/TaskReaper/Reaper/Role/Resource AwsSolutions-IAM5[Resource::*]',
     'BerthFunctions/TaskReaper/Reaper/Role/Resource AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:dynamodb:<AWS::Region>:<AWS::AccountId>:table/Berth-Tasks/stream/*]',

@@ -162,6 +162,36 @@ const REFUSED: readonly Case[] = [
     overrides: { sweeper: { dailyMinute: 60 } },
     says: ['SWEEPER.dailyMinute is 60', 'from 0 to 59'],
   },
+  {
+    what: 'a lease that ends while its holder may still be at it',
+    overrides: { scaler: { leaseSeconds: 59 } },
+    says: ['SCALER.leaseSeconds is 59', 'SCALER.timeoutSeconds (55)', 'raise the lease to at least 60'],
+  },
+  {
+    what: 'a tick that lasts into the next one',
+    overrides: { scaler: { timeoutSeconds: 60 } },
+    says: ['SCALER.timeoutSeconds is 60', 'SCALER.tickSeconds (60)', 'shorten the time-out'],
+  },
+  {
+    what: 'ticks between minutes',
+    overrides: { scaler: { tickSeconds: 90 } },
+    says: ['SCALER.tickSeconds is 90', 'a multiple of 60'],
+  },
+  {
+    what: 'a tick younger than Lambda keeps one',
+    overrides: { scaler: { maxTickAgeSeconds: 59 } },
+    says: ['SCALER.maxTickAgeSeconds is 59', 'from 60 to 21600'],
+  },
+  {
+    what: 'less memory for the scaler than Lambda has',
+    overrides: { scaler: { memoryMiB: 64 } },
+    says: ['SCALER.memoryMiB is 64', 'from 128'],
+  },
+  {
+    what: 'a reserve that leaves the scaler no time for a change',
+    overrides: { scaler: { reserveMs: 55_000 } },
+    says: ['SCALER.reserveMs is 55000', 'no change would ever be begun'],
+  },
 ];
 
 describe('refused', () => {
@@ -200,6 +230,7 @@ describe('at the edge, still allowed', () => {
       overrides: { sweeper: { timeoutSeconds: 20, visibilitySeconds: 120 } },
     },
     { what: 'failing slots that are left alone at the last receive', overrides: { sweeper: { tolerantFrom: 8 } } },
+    { what: 'a lease that outlives its holder by five seconds', overrides: { scaler: { leaseSeconds: 60 } } },
     {
       what: 'records that are given up an hour before the stream does',
       overrides: { reaper: { maxRecordAgeSeconds: 82_800 } },

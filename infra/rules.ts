@@ -1,4 +1,4 @@
-import { APPLIER, PLATFORM, QUEUES, REAPER, RESULTS, SWEEPER } from '../lib/settings.ts';
+import { APPLIER, PLATFORM, QUEUES, REAPER, RESULTS, SCALER, SWEEPER } from '../lib/settings.ts';
 
 type Numbers<T> = { readonly [K in keyof T]: number };
 
@@ -9,6 +9,7 @@ export interface Settings {
   readonly results: Numbers<typeof RESULTS>;
   readonly reaper: Numbers<typeof REAPER>;
   readonly sweeper: Numbers<typeof SWEEPER>;
+  readonly scaler: Numbers<typeof SCALER>;
 }
 
 export type SettingsOverrides = { readonly [G in keyof Settings]?: Partial<Settings[G]> };
@@ -21,6 +22,7 @@ export function settingsWith(overrides: SettingsOverrides = {}): Settings {
     results: { ...RESULTS, ...overrides.results },
     reaper: { ...REAPER, ...overrides.reaper },
     sweeper: { ...SWEEPER, ...overrides.sweeper },
+    scaler: { ...SCALER, ...overrides.scaler },
   };
 }
 
@@ -91,6 +93,11 @@ const RANGES: readonly { setting: string; of: (s: Settings) => number; min: numb
   { setting: 'SWEEPER.maxConcurrency', of: (s) => s.sweeper.maxConcurrency, min: 2, max: 1_000, unit: 'pages' },
   { setting: 'SWEEPER.dailyHour', of: (s) => s.sweeper.dailyHour, min: 0, max: 23, unit: 'hours' },
   { setting: 'SWEEPER.dailyMinute', of: (s) => s.sweeper.dailyMinute, min: 0, max: 59, unit: 'minutes' },
+  { setting: 'SCALER.timeoutSeconds', of: (s) => s.scaler.timeoutSeconds, min: 1, max: 900, unit: 's' },
+  { setting: 'SCALER.memoryMiB', of: (s) => s.scaler.memoryMiB, min: 128, max: 10_240, unit: 'MiB' },
+  // Scheduler and Lambda keep an event for a minute at least, for a day and for six hours at most.
+  { setting: 'SCALER.maxTickAgeSeconds', of: (s) => s.scaler.maxTickAgeSeconds, min: 60, max: 21_600, unit: 's' },
+  { setting: 'SCALER.tickSeconds', of: (s) => s.scaler.tickSeconds, min: 60, max: 3_600, unit: 's' },
   // AWS advises at least 5 with Lambda: a receive counts even when the invocation was only throttled.
   { setting: 'QUEUES.planMaxReceives', of: (s) => s.queues.planMaxReceives, min: 5, max: 1_000, unit: 'receives' },
 ];
@@ -137,6 +144,9 @@ const RULES: readonly ((settings: Settings) => string | undefined)[] = [
   deadLettersStayLonger,
   toleranceComesBeforeGivingUp,
   reserveFitsTimeout,
+  leaseOutlivesFunction,
+  ticksAreMinutes,
+  tickFitsItsMinute,
 ];
 
 /**
@@ -220,6 +230,7 @@ const BEGUN = [
   { group: 'APPLIER', of: (s: Settings) => s.applier, what: 'plan' },
   { group: 'REAPER', of: (s: Settings) => s.reaper, what: 'slot' },
   { group: 'SWEEPER', of: (s: Settings) => s.sweeper, what: 'slot' },
+  { group: 'SCALER', of: (s: Settings) => s.scaler, what: 'change' },
 ] as const;
 
 function reserveFitsTimeout(settings: Settings): string | undefined {
@@ -232,4 +243,31 @@ function reserveFitsTimeout(settings: Settings): string | undefined {
     );
   }
   return undefined;
+}
+
+/** Seconds by which the clocks of two machines of Lambda may differ, with room. */
+const CLOCKS_APART = 5;
+
+/** Two runs at once would act on one cluster, each on what the other has changed. */
+function leaseOutlivesFunction({ scaler }: Settings): string | undefined {
+  const least = scaler.timeoutSeconds + CLOCKS_APART;
+  if (scaler.leaseSeconds >= least) return undefined;
+  return (
+    `SCALER.leaseSeconds is ${scaler.leaseSeconds}, but a run may take SCALER.timeoutSeconds (${scaler.timeoutSeconds}), and ` +
+    `clocks may be ${CLOCKS_APART} s apart; the next run would act beside it: raise the lease to at least ${least}`
+  );
+}
+
+function ticksAreMinutes({ scaler }: Settings): string | undefined {
+  if (scaler.tickSeconds % 60 === 0) return undefined;
+  return `SCALER.tickSeconds is ${scaler.tickSeconds}; the scheduler knows whole minutes alone: take a multiple of 60`;
+}
+
+/** A run that lasts into the next tick takes that one's turn away. */
+function tickFitsItsMinute({ scaler }: Settings): string | undefined {
+  if (scaler.timeoutSeconds < scaler.tickSeconds) return undefined;
+  return (
+    `SCALER.timeoutSeconds is ${scaler.timeoutSeconds}, but the next tick comes after SCALER.tickSeconds ` +
+    `(${scaler.tickSeconds}); it would find the cluster held: shorten the time-out`
+  );
 }

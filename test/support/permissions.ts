@@ -7,6 +7,7 @@ import {
   QueryCommand,
   ScanCommand,
   TransactWriteItemsCommand,
+  UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
@@ -46,6 +47,7 @@ export function permissionsGranted(statements: readonly PolicyStatement[]): stri
 function permissionsOf(command: unknown): string[] {
   if (command instanceof GetItemCommand) return [`${command.input.TableName} dynamodb:GetItem`];
   if (command instanceof PutItemCommand) return [`${command.input.TableName} dynamodb:PutItem`];
+  if (command instanceof UpdateItemCommand) return [`${command.input.TableName} dynamodb:UpdateItem`];
   if (command instanceof ScanCommand) return [`${command.input.TableName} dynamodb:Scan`];
   if (command instanceof SendMessageCommand) return [`${command.input.QueueUrl} sqs:SendMessage`];
   if (command instanceof QueryCommand) {

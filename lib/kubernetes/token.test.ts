@@ -29,11 +29,11 @@ function urlIn(token: string): URL {
 
 /** Signature Version 4 of a presigned GET, by its specification, as STS checks it. */
 function signatureOf(url: URL, headers: Readonly<Record<string, string>>): string {
-  const escape = (text: string) =>
+  const escaped = (text: string) =>
     encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
   const query = [...url.searchParams]
     .filter(([name]) => name !== 'X-Amz-Signature')
-    .map(([name, value]) => `${escape(name)}=${escape(value)}`)
+    .map(([name, value]) => `${escaped(name)}=${escaped(value)}`)
     .sort()
     .join('&');
   const names = Object.keys(headers).sort();

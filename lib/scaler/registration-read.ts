@@ -1,7 +1,7 @@
 import { membershipOf, unknownInstances } from './membership.ts';
 import type { ClusterSnapshot, Group, RegisteredNode, Whereabouts } from './observation.ts';
 import type { NodeRegistry } from './ports.ts';
-import { isMachineOf, isRegisteredBy, registrarOf } from './registration-spec.ts';
+import { isMachineOf } from './registration-spec.ts';
 import type { GameServerNodeSpec } from './spec.ts';
 import { type Answer, answerTo } from './tick-context.ts';
 
@@ -48,16 +48,15 @@ function candidatesOf(snapshot: ClusterSnapshot, spec: GameServerNodeSpec, group
 /** `snapshot` as an object sees it: with the nodes that Berth has made ineligible. Where nobody can tell, none is. */
 export function withEligibility(
   snapshot: ClusterSnapshot,
-  { name, spec }: { readonly name: string; readonly spec: GameServerNodeSpec },
+  spec: GameServerNodeSpec,
   view: RegistryView | undefined,
 ): ClusterSnapshot {
   const known = view?.answer.ok ? view.answer.value.get(spec.config.pool ?? '') : undefined;
   if (view === undefined || known === undefined) return snapshot;
-  const registrar = registrarOf(view.registry.cluster, name);
   const nodes = snapshot.nodes.map((node) => {
     const registered = known.get(node.name);
     // What befell another machine of that name says nothing of this one.
-    const counts = registered?.ineligible && isRegisteredBy(registrar, registered) && isMachineOf(registered, node);
+    const counts = registered?.ineligible && isMachineOf(registered, node);
     return counts ? { ...node, ineligible: true } : node;
   });
   return { ...snapshot, nodes };

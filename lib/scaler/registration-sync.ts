@@ -100,8 +100,8 @@ class PoolSync {
 
   #plan(pool: string, present: readonly PresentNode[], registered: Iterable<RegisteredNode>): RegistrationPlan {
     const { snapshot, group } = this.#synced.scene;
-    const { deeds, ledger } = this.#context;
-    const view = { snapshot, deeds, ledger, ...(group === undefined ? {} : { group }) };
+    const { deeds } = this.#context;
+    const view = { snapshot, deeds, ...(group === undefined ? {} : { group }) };
     return planRegistration({
       pool,
       registrar: this.#registrar,

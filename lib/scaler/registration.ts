@@ -3,7 +3,7 @@ import { isId } from '../ids.ts';
 import { isHeldByOthers, lifeOf, type Pool } from './classes.ts';
 import type { Finding } from './findings.ts';
 import { instanceOf } from './membership.ts';
-import type { ClusterSnapshot, Group, Ledger, RegisteredNode } from './observation.ts';
+import type { ClusterSnapshot, Group, RegisteredNode } from './observation.ts';
 import type { RegistryEntry } from './ports.ts';
 import {
   BERTH_LABELS,
@@ -39,27 +39,23 @@ export function digestOf(present: readonly PresentNode[]): string {
 
 /**
  * What has become of a node that was registered and is not of the pool any more. ended: its machine is at its end, for
- * certain. ending: the scaler is about to end it. unsure: there is no node of it, and its machine may go on running.
- * elsewhere: the node is there.
+ * certain. unsure: there is no node of it, and its machine may go on running. elsewhere: the node is there.
  */
-export type Fate = 'ended' | 'ending' | 'unsure' | 'elsewhere';
+export type Fate = 'ended' | 'unsure' | 'elsewhere';
 
 export interface FateView {
   readonly snapshot: Pick<ClusterSnapshot, 'nodes'>;
   readonly deeds: readonly Deed[];
-  /** As it is after the deeds. */
-  readonly ledger: Ledger;
   readonly group?: Group;
 }
 
-export function fateOf(registered: RegisteredNode, { snapshot, deeds, ledger, group }: FateView): Fate {
+export function fateOf(registered: RegisteredNode, { snapshot, deeds, group }: FateView): Fate {
   const { nodeId, labels } = registered;
   // The machine comes before the node: where the node was deleted, its machine's end is certain.
   if (deeds.some((deed) => deed.kind === 'node-deleted' && deed.node === nodeId)) return 'ended';
   const node = snapshot.nodes.find(({ name }) => name === nodeId);
   if (node !== undefined && isMachineOf(registered, node)) return 'elsewhere';
   if (deeds.some((deed) => deed.kind === 'machine-ended' && deed.node === nodeId)) return 'ended';
-  if (ledger.pendingDeletions.some(({ uid }) => uid === labels[BERTH_LABELS.uid])) return 'ending';
   const instance = labels[BERTH_LABELS.instance];
   if (group === undefined || instance === undefined) return 'ended';
   return lifeOf(group.instances.get(instance)) === 'leaving' ? 'ended' : 'unsure';

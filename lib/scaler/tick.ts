@@ -157,7 +157,7 @@ async function actOn(
   ports: TickPorts,
 ): Promise<ObjectOutcome> {
   const { name } = one;
-  const snapshot = withEligibility(seenByAll, one, view);
+  const snapshot = withEligibility(seenByAll, one.spec, view);
   const seen = await planned(one, one.group, snapshot, ports);
   if ('outcome' in seen) return seen.outcome;
   const decided = seen.plan.intents.some(touchesThePool) ? await lookedAtAgain(one, snapshot, ports) : seen;

@@ -157,6 +157,22 @@ describe('a node that', () => {
     expect(eu.get('n1')).toMatchObject({ tasks: 0, ineligible: false, labels: { [BERTH_LABELS.instance]: 'i-9' } });
   });
 
+  it('has the name of another that could not be taken out waits for that', async () => {
+    const { bed, registry, eu } = await registered(2);
+    registry.before = (operation) => {
+      if (operation === 'remove') throw new CallError('unknown', 'Timeout', 'no answer');
+    };
+    bed.changeNode('n1', another('n1', { providerId: '' }));
+    bed.extra = { ...bed.extra, provider: 'minikube', config: { pool: 'eu' } };
+    bed.world.group = undefined;
+    const outcome = await bed.tick();
+    expect(registry.takeCalls()).toEqual(['read', 'list eu', 'remove n1']);
+    expect(toldOf(outcome)).toContain('node n1 was not taken out of pool eu: no answer');
+    registry.before = () => undefined;
+    await bed.tick();
+    expect(eu.get('n1')?.labels[BERTH_LABELS.uid]).toBe('uid-n1-again');
+  });
+
   it('registers with the cluster once more keeps its tasks, being the same machine', async () => {
     const { bed, registry, eu } = await registered(2);
     registry.change('eu', 'n1', { tasks: 3 });
@@ -186,6 +202,16 @@ describe('a node is taken out', () => {
     if (group) bed.world.group = { ...group, instances: new Map(group.instances).set('i-1', 'Terminating') };
     bed.world.nodes.delete('n1');
     await bed.tick();
+    expect([...eu.keys()]).toEqual(['n2']);
+  });
+
+  it('in the tick that ends the machine whose node somebody deleted', async () => {
+    const { bed, eu } = await registered(2, 1);
+    bed.world.nodes.delete('n1');
+    const entry = { node: 'n1', uid: 'uid-n1', instance: 'i-1', since: bed.now };
+    bed.world.ledger = { ...bed.world.ledger, pendingDeletions: [entry] };
+    const outcome = await bed.tick();
+    expect(outcome?.report.deeds.map(({ kind }) => kind)).toEqual(['machine-ended', 'unregistered']);
     expect([...eu.keys()]).toEqual(['n2']);
   });
 
@@ -400,6 +426,17 @@ describe('what a tick asks of Berth', () => {
     bed.replicas = 3;
     await bed.tick();
     expect(registry.takeCalls()).toEqual(['read', 'list eu', 'register n3']);
+  });
+
+  it('is one look as well while a node is there whose machine is gone', async () => {
+    const { bed, registry, eu } = await registered(2, 1);
+    const { group } = bed.world;
+    if (group) bed.world.group = { ...group, desired: 1, instances: new Map([['i-2', 'InService']]) };
+    await bed.tick();
+    expect(eu.get('n1')?.drain).toBe(true);
+    expect(registry.takeCalls()).toEqual(['read', 'register n1']);
+    await bed.tick();
+    expect(registry.takeCalls()).toEqual(['read']);
   });
 
   it('is as much for twenty pools as for one', async () => {

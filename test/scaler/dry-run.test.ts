@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import { cronTimes } from '../../lib/cron/croner.ts';
-import { dryCluster, dryObjectPorts } from '../../lib/scaler/dry-run.ts';
+import { dryCluster, dryObjectPorts, dryRegistry } from '../../lib/scaler/dry-run.ts';
 import { type ObjectOutcome, runTick } from '../../lib/scaler/tick.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { OBJECT, ScalerBed } from './bed.ts';
+import { MemoryRegistry } from './memory-registry.ts';
 
 async function dryTick(bed: ScalerBed): Promise<ObjectOutcome | undefined> {
   const { world } = bed;
@@ -11,6 +12,7 @@ async function dryTick(bed: ScalerBed): Promise<ObjectOutcome | undefined> {
   const [outcome] = await runTick([{ name: OBJECT, createdAt: bed.now, spec: bed.spec() }], {
     cluster: dryCluster(world.cluster),
     portsOf: () => dryObjectPorts(ports),
+    ...(bed.registry === undefined ? {} : { registry: dryRegistry(bed.registry) }),
     times: cronTimes,
     clock: () => bed.now,
     deadline: (bed.now + 50_000) as EpochMs,
@@ -74,4 +76,25 @@ it.each(POOLS)('tells what a tick does, and changes nothing, where it %s', async
   const done = await bed.tick();
   expect(told?.report.deeds.length).toBeGreaterThan(0);
   expect(told).toEqual(done);
+});
+
+it('tells what is registered with Berth and taken out of it, and changes nothing there', async () => {
+  const bed = new ScalerBed('eks', 2);
+  for (const _ of [1, 2]) bed.addNode();
+  bed.extra = { config: { nodegroup: 'games', pool: 'eu' } };
+  const registry = new MemoryRegistry('eu');
+  bed.registry = registry;
+  const deedsOf = async (tick: Promise<ObjectOutcome | undefined>) => (await tick)?.report.deeds;
+  const registered = await deedsOf(dryTick(bed));
+  expect(registered).toMatchObject([{ kind: 'registered' }, { kind: 'registered' }]);
+  expect(registry.nodesOf('eu').size).toBe(0);
+  expect(await deedsOf(bed.tick())).toEqual(registered);
+  const { group } = bed.world;
+  if (group) bed.world.group = { ...group, desired: 1, instances: new Map([['i-2', 'InService']]) };
+  bed.world.nodes.delete('n1');
+  bed.replicas = 1;
+  const taken = await deedsOf(dryTick(bed));
+  expect(taken).toEqual([{ kind: 'unregistered', node: 'n1', pool: 'eu', orphaned: 0 }]);
+  expect(registry.nodesOf('eu').size).toBe(2);
+  expect(await deedsOf(bed.tick())).toEqual(taken);
 });

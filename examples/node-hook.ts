@@ -66,9 +66,9 @@ let made = 0;
 /** Something is wrong, and the caller is told what the status says: `code` decides whether it asks again. */
 class Refusal extends Error {
   readonly code: status;
-  constructor(code: status, message: string, options?: ErrorOptions) {
+  constructor(message: string, options: ErrorOptions & { readonly code: status }) {
     super(message, options);
-    this.code = code;
+    this.code = options.code;
   }
 }
 
@@ -86,7 +86,7 @@ function problemsOf({ values }: Config): Detail[] {
 function poolOf(config: Config | null): { readonly name: string; readonly machines: Set<string> } {
   const name = config?.values.nodepool ?? '';
   const machines = pools.get(name);
-  if (machines === undefined) throw new Refusal(status.INVALID_ARGUMENT, `no pool ${name}`);
+  if (machines === undefined) throw new Refusal(`no pool ${name}`, { code: status.INVALID_ARGUMENT });
   return { name, machines };
 }
 
@@ -101,9 +101,11 @@ async function increase(size: number, config: Config | null): Promise<void> {
   // The same order again, since somebody in between did not see our answer: it has been carried out.
   if (order !== undefined && done.has(order)) return;
   if (!Number.isSafeInteger(size) || size < 1)
-    throw new Refusal(status.INVALID_ARGUMENT, 'increase_size is less than 1');
+    throw new Refusal('increase_size is less than 1', { code: status.INVALID_ARGUMENT });
   if (machines.size + size > MAX) {
-    throw new Refusal(status.RESOURCE_EXHAUSTED, `${machines.size} machines and ${size} more are more than ${MAX}`);
+    throw new Refusal(`${machines.size} machines and ${size} more are more than ${MAX}`, {
+      code: status.RESOURCE_EXHAUSTED,
+    });
   }
   for (let left = size; left > 0; left -= 1) {
     made += 1;
@@ -113,7 +115,8 @@ async function increase(size: number, config: Config | null): Promise<void> {
     } catch (error) {
       // Nothing was made: the scaler may ask again. Something was: it is to wait for that first.
       const code = left === size ? status.RESOURCE_EXHAUSTED : status.UNKNOWN;
-      throw new Refusal(code, `${left} of ${size} machines could not be made: ${(error as Error).message}`, {
+      throw new Refusal(`${left} of ${size} machines could not be made: ${(error as Error).message}`, {
+        code,
         cause: error,
       });
     }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/time.ts';
 import { ApiError, badRequest } from './api-error.ts';
+import { placeAfter } from './collection.ts';
 import type { KubeObject } from './kube-object.ts';
 import type { ObjectStore } from './object-store.ts';
 
@@ -52,7 +53,7 @@ export class PagedLists {
     const token = continueToken === undefined ? undefined : decode(continueToken);
     const version = token?.version ?? this.#store.resourceVersion;
     const objects = token?.version === undefined ? this.#store.list(resource) : this.#snapshot(resource, token);
-    const rest = objects.slice(token ? placeAfter(objects, token.after) : 0).filter(matches);
+    const rest = objects.slice(token ? placeAfter(objects, token.after, keyOf) : 0).filter(matches);
     if (limit <= 0 || rest.length <= limit) return { items: rest, resourceVersion: version };
     const items = rest.slice(0, limit);
     const snapshot = `${resource} ${version}`;
@@ -73,17 +74,6 @@ export class PagedLists {
     if (!snapshot) throw new ApiError(410, 'Expired', EXPIRED, undefined, encode({ after }));
     return snapshot.objects;
   }
-}
-
-/** Where in a list, which is ordered by key, begins what comes after `key`. */
-function placeAfter(objects: readonly KubeObject[], key: string): number {
-  let [from, to] = [0, objects.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (keyOf(objects[middle] as KubeObject) <= key) from = middle + 1;
-    else to = middle;
-  }
-  return from;
 }
 
 function keyOf({ metadata }: KubeObject): string {

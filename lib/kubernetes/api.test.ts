@@ -91,6 +91,11 @@ describe('a request', () => {
     expect(new Set(server.requests.map(({ connection }) => connection)).size).toBe(1);
   });
 
+  it.each(['ascii', 'Grüße, 世界 🎮'])('is answered in UTF-8: %s', async (text) => {
+    server.answer(() => ({ json: { text } }));
+    expect(await client().request(READ)).toEqual({ text });
+  });
+
   it('may be answered with nothing', async () => {
     server.answer(() => ({ status: 200, text: '' }));
     expect(await client().request(WRITE)).toBeUndefined();

@@ -51,30 +51,32 @@ async function pagesOf<T>(api: KubernetesApi, shape: Shape<T>, of: ListOf): Prom
   const objects: T[] = [];
   let state: string | undefined;
   let next = '';
-  for (let page = 0; page < KUBERNETES.pages; page++) {
-    const answer = await pageOf(api, of, next);
-    if (answer === 'gone') return page === 0 ? undefined : 'restart';
-    if (answer === 'expired') return 'restart';
-    const { items, resourceVersion, next: rest } = readObject(PAGE, answer);
+  for (let pages = 0; pages < KUBERNETES.pages; pages++) {
+    const page = await readPage(api, shape, of, next);
+    if (page === 'gone') return pages === 0 ? undefined : 'restart';
+    if (page === 'expired') return 'restart';
     // Pages of another state would be missing what has moved between them.
-    if (state !== undefined && resourceVersion !== state) return 'restart';
-    state = resourceVersion;
-    for (const item of items) objects.push(readObject(shape, item));
-    if (rest === '') return objects;
-    next = rest;
+    if (state !== undefined && page.resourceVersion !== state) return 'restart';
+    state = page.resourceVersion;
+    for (const object of page.objects) objects.push(object);
+    if (page.next === '') return objects;
+    next = page.next;
   }
   const message = `the list of ${shape.kind} has more than ${KUBERNETES.pages} pages`;
   throw new CallError('refused', 'ETOOLARGE', message);
 }
 
-async function pageOf(api: KubernetesApi, { path, query, signal }: ListOf, next: string) {
+/** One page, cut down: nothing of what came is held while the next is waited for. */
+async function readPage<T>(api: KubernetesApi, shape: Shape<T>, { path, query, signal }: ListOf, next: string) {
   try {
-    return await api.request({
+    const answer = await api.request({
       method: 'GET',
       path,
       query: { ...query, limit: String(KUBERNETES.pageSize), ...(next === '' ? {} : { continue: next }) },
       ...(signal === undefined ? {} : { signal }),
     });
+    const { items, ...page } = readObject(PAGE, answer);
+    return { ...page, objects: items.map((item) => readObject(shape, item)) };
   } catch (error) {
     if (error instanceof CallError && error.code === '404') return 'gone';
     // The token of the next page has expired. That which comes with it leads to a later state.

@@ -1,4 +1,5 @@
 import type * as iam from 'aws-cdk-lib/aws-iam';
+import { BY_NODE_INDEX } from '../lib/store/tables.ts';
 import { allow, type FunctionResources } from './berth-function.ts';
 import type { ClusterSettings } from './scaler-context.ts';
 
@@ -34,8 +35,28 @@ export function nodeScalerStatements(
   return [
     // One write begins a turn and shows all there is, so nothing is read.
     allow('Turns', tableArn('scaler'), ['dynamodb:UpdateItem']),
+    ...registering(tableArn),
     ...(own.length === 0 ? [] : [...reading(place, own), ...changing(place, own)]),
     ...(roles.size === 0 ? [] : [allow('TakeOnRoles', [...roles], ['sts:AssumeRole'])]),
+  ];
+}
+
+/** What registering nodes with Berth and taking them out takes, as `lib/client/node-registry.ts` lists it. */
+function registering(tableArn: FunctionResources['tableArn']): iam.PolicyStatement[] {
+  const byNode = `${tableArn('tasks')}/index/${BY_NODE_INDEX}`;
+  return [
+    allow('Pools', tableArn('pools'), ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:UpdateItem']),
+    allow('Nodes', tableArn('nodes'), [
+      'dynamodb:BatchGetItem',
+      'dynamodb:DeleteItem',
+      'dynamodb:PutItem',
+      'dynamodb:Query',
+      'dynamodb:UpdateItem',
+    ]),
+    // Of a node that is taken out though tasks are on it: they are orphaned.
+    allow('Tasks', tableArn('tasks'), ['dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:Scan']),
+    allow('TasksOfNode', byNode, ['dynamodb:Query']),
+    allow('Rejections', tableArn('rejections'), ['dynamodb:DeleteItem']),
   ];
 }
 

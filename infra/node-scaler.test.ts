@@ -62,6 +62,10 @@ test('function: runtime, limits, tracing, environment', () => {
     Environment: {
       Variables: {
         BERTH_TABLE_SCALER: 'Berth-Scaler',
+        BERTH_TABLE_NODES: 'Berth-Nodes',
+        BERTH_TABLE_TASKS: 'Berth-Tasks',
+        BERTH_TABLE_POOLS: 'Berth-Pools',
+        BERTH_TABLE_REJECTIONS: 'Berth-Rejections',
         BERTH_CLUSTERS: CLUSTERS_JSON,
         POWERTOOLS_SERVICE_NAME: 'node-scaler',
         POWERTOOLS_METRICS_NAMESPACE: 'Berth',
@@ -137,12 +141,36 @@ function statements(template = functions): Record<string, object> {
 
 const CHANGES = ['autoscaling:SetDesiredCapacity', 'autoscaling:TerminateInstanceInAutoScalingGroup'];
 const COMMON = ['Logs', 'Traces'];
+const TABLES = ['Turns', 'Pools', 'Nodes', 'Tasks', 'TasksOfNode', 'Rejections'];
 
 test('role: exactly these permissions', () => {
   const { Logs, Traces, ...own } = statements();
   expect(Object.keys({ Logs, Traces })).toEqual(COMMON);
   expect(own).toEqual({
     Turns: { Effect: 'Allow', Action: 'dynamodb:UpdateItem', Resource: tableArn('Berth-Scaler') },
+    Pools: {
+      Effect: 'Allow',
+      Action: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:UpdateItem'],
+      Resource: tableArn('Berth-Pools'),
+    },
+    Nodes: {
+      Effect: 'Allow',
+      Action: [
+        'dynamodb:BatchGetItem',
+        'dynamodb:DeleteItem',
+        'dynamodb:PutItem',
+        'dynamodb:Query',
+        'dynamodb:UpdateItem',
+      ],
+      Resource: tableArn('Berth-Nodes'),
+    },
+    Tasks: {
+      Effect: 'Allow',
+      Action: ['dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:Scan'],
+      Resource: tableArn('Berth-Tasks'),
+    },
+    TasksOfNode: { Effect: 'Allow', Action: 'dynamodb:Query', Resource: tableArn('Berth-Tasks/index/by-node') },
+    Rejections: { Effect: 'Allow', Action: 'dynamodb:DeleteItem', Resource: tableArn('Berth-Rejections') },
     Clusters: {
       Effect: 'Allow',
       Action: 'eks:DescribeCluster',
@@ -193,20 +221,20 @@ test('role: exactly these permissions', () => {
 
 test('role of a function that takes on a role for each cluster: it may do nothing to any itself', () => {
   const { functions: foreign } = synthesized({ clusters: [CLUSTERS[3]] });
-  expect(Object.keys(statements(foreign))).toEqual(['Turns', 'TakeOnRoles', ...COMMON]);
+  expect(Object.keys(statements(foreign))).toEqual([...TABLES, 'TakeOnRoles', ...COMMON]);
 });
 
 test('it may do on the table what its store sends, no less and no more', async () => {
   const { dynamo, asked } = permissionsAsked();
   const at = 1 as EpochMs;
-  const outcome = await scalerStore(dynamo, { scaler: 'Scaler' }).begin({
+  const outcome = await scalerStore(dynamo, { scaler: 'scaler' }).begin({
     ...{ cluster: 'c', scheduledAt: at, holder: 'h', now: at, until: at },
   });
   if (outcome.kind !== 'begun') throw new Error(outcome.kind);
   await outcome.turn.ledgerOf('o').write({ version: 0, pendingDeletions: [] });
   await outcome.turn.end(['o']);
-  const granted = nodeScalerStatements({ tableArn: () => 'Scaler' }, { partition: 'aws', account: '1' }, []);
-  expect(asked()).toEqual(permissionsGranted(granted));
+  const granted = nodeScalerStatements({ tableArn: (table) => table }, { partition: 'aws', account: '1' }, []);
+  expect(asked()).toEqual(permissionsGranted(granted).filter((one) => one.startsWith('scaler ')));
 });
 
 describe('a VPC', () => {

@@ -32,7 +32,7 @@ export class NodeScaler extends Construct {
       description: 'Berth: brings the pools of game server nodes to their targets',
       memoryMiB: scaler.memoryMiB,
       timeoutSeconds: scaler.timeoutSeconds,
-      tables: ['scaler'],
+      tables: ['scaler', 'nodes', 'tasks', 'pools', 'rejections'],
       queues: [],
       environment: { [CLUSTERS_ENV]: json },
       vpc,

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { TABLES, type TableName, type TableNames, tableNamesFromEnv } from '../lib/store/tables.ts';
+import { CLUSTERS_ENV, TABLES, type TableName, type TableNames, tableNamesFromEnv } from '../lib/store/tables.ts';
 import { type Clock, systemClock } from '../lib/time.ts';
 import { Cleanup } from './cleanup.ts';
 import { DataDirectory } from './data-directory.ts';
@@ -15,7 +15,7 @@ import { CheckpointStore } from './event-sources/stream-progress.ts';
 import type { FunctionRunner } from './functions/function-runner.ts';
 import type { MovableClock } from './functions/movable-clock.ts';
 import { startFunctions } from './functions/start-functions.ts';
-import { clientEnvironment, type Endpoints } from './local-environment.ts';
+import { clientEnvironment, type Endpoints, type Outside } from './local-environment.ts';
 import { LogFile, type LogLine } from './log.ts';
 import type { CreatedQueue } from './sqs/create-queues.ts';
 import { startSqs } from './sqs/start-sqs.ts';
@@ -60,6 +60,11 @@ export interface EngineOptions {
   readonly clock?: Clock | undefined;
   /** Time that the functions see and schedules go by, for tests about minutes and days. Default: the system's. */
   readonly functionClock?: MovableClock | undefined;
+  /**
+   * Simulated EKS and Auto Scaling, as `startOutside` gives their endpoints. Default: none, and the node scaler, which is
+   * there all the same, finds no cluster; its schedule does not run then.
+   */
+  readonly outside?: Outside | undefined;
   /**
    * Whether the schedules of the template run; default false: whoever starts an engine to test something is not to find a
    * sweep in it. They are read and checked in any case.
@@ -156,7 +161,8 @@ async function start(options: EngineOptions, cleanup: Cleanup): Promise<Engine> 
   });
   cleanup.add(() => bus.close());
   const clock = options.functionClock;
-  const running = { temporary, meter, sqs, eventBus: bus.url, clock, maxConcurrency, onOutput: log };
+  const { outside } = options;
+  const running = { temporary, meter, sqs, eventBus: bus.url, outside, clock, maxConcurrency, onOutput: log };
   const functions = await startFunctions(resources, running, cleanup);
   const checkpoints = new CheckpointStore(data?.checkpointsFile);
   const services = { resources, sqs, streams, checkpoints, functions: [...functions.values()] };
@@ -208,11 +214,12 @@ async function synthesized(temporary: string, progress: (step: string) => void):
 }
 
 async function startEventSources(
-  { paused, graceMs = GRACE_MS, clock = systemClock, functionClock, redeliverEvery = 0, schedules }: EngineOptions,
+  options: EngineOptions,
   services: Pick<EventSourceContext, 'resources' | 'sqs' | 'streams' | 'checkpoints' | 'functions'>,
   log: Log,
   cleanup: Cleanup,
 ): Promise<EventSources> {
+  const { paused, graceMs = GRACE_MS, clock = systemClock, functionClock, redeliverEvery = 0, schedules } = options;
   const context: EventSourceContext = {
     ...services,
     clock,
@@ -220,9 +227,12 @@ async function startEventSources(
     redeliverEvery,
     onProblem: (functionName, problem) => log(functionName, 'platform', problem),
   };
+  const scalers = services.functions.filter(({ definition }) => definition.environment[CLUSTERS_ENV] !== undefined);
+  const findsItsWorld = (name: string) =>
+    options.outside !== undefined || scalers.every(({ definition }) => definition.name !== name);
   const eventSources = new EventSources([
     ...(await mappedSources(context)),
-    ...scheduledSources(context).filter(() => schedules),
+    ...scheduledSources(context).filter(({ functionName }) => schedules && findsItsWorld(functionName)),
   ]);
   cleanup.add(() => eventSources.stop(graceMs));
   for (const source of eventSources.all) {

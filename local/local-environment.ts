@@ -22,10 +22,20 @@ export function clientEnvironment(endpoints: Endpoints, region: string): Record<
   };
 }
 
-/** Where a function finds the services: those of a client, and the event bus. */
+/** Simulated services of AWS that nodes come from, and that name the clusters they are in. */
+export interface Outside {
+  readonly eks: string;
+  readonly autoScaling: string;
+}
+
+/** Where a function finds the services: those of a client, the event bus, and the outside, where there is one. */
 export interface FunctionEndpoints extends Endpoints {
   readonly eventBus: string;
+  readonly outside?: Outside | undefined;
 }
+
+/** The discard port, where nothing listens: a service of AWS that is not here is not looked for at AWS. */
+const NOWHERE = 'http://127.0.0.1:9';
 
 /** What a function finds in its environment: what Lambda sets, its own variables, and the way to the engine. */
 export function functionEnvironment(
@@ -45,7 +55,10 @@ export function functionEnvironment(
     LANG: 'en_US.UTF-8',
     ...definition.environment,
     ...clientEnvironment(endpoints, region),
+    AWS_ENDPOINT_URL: NOWHERE,
     AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBus,
+    AWS_ENDPOINT_URL_EKS: endpoints.outside?.eks ?? NOWHERE,
+    AWS_ENDPOINT_URL_AUTO_SCALING: endpoints.outside?.autoScaling ?? NOWHERE,
     // The developer's own profile is not there on Lambda either.
     AWS_CONFIG_FILE: devNull,
     AWS_SHARED_CREDENTIALS_FILE: devNull,

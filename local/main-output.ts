@@ -2,7 +2,12 @@ import type { Engine } from './engine.ts';
 
 /** Variables as a shell takes them in (`. FILE`) and as `node --env-file` reads them. */
 export function exportLines(env: Readonly<Record<string, string>>): string[] {
-  return Object.entries(env).map(([name, value]) => `export ${name}=${value}`);
+  return Object.entries(env).map(([name, value]) => `export ${name}=${quoted(value)}`);
+}
+
+/** A shell would take the quotes out of JSON. No value has a single quote in it. */
+function quoted(value: string): string {
+  return /^[\w@%+=:,./-]*$/.test(value) ? value : `'${value}'`;
 }
 
 /** Where things are, for somebody who has just started the engine. */

@@ -3,6 +3,8 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import type { Context } from 'aws-lambda';
 import { type ClusterReport, publishScalerMetrics, tellCluster } from '../../lib/aws/scaler-telemetry.ts';
 import { type TimeLeft, timeLeft } from '../../lib/aws/time-left.ts';
+import type { NodeConnection } from '../../lib/client/connection.ts';
+import { nodeRegistry } from '../../lib/client/node-registry.ts';
 import { cronTimes } from '../../lib/cron/croner.ts';
 import { type ClusterSettings, clusterIdOf, readClusters } from '../../lib/scaler/cluster-settings.ts';
 import { runCluster } from '../../lib/scaler/run-cluster.ts';
@@ -16,9 +18,13 @@ import { reachCluster } from './reach.ts';
 import { readTick } from './tick-event.ts';
 
 const logger = new Logger({ serviceName: 'node-scaler' });
-const tables = tableNamesFromEnv(process.env, ['scaler']);
+const tables = tableNamesFromEnv(process.env, ['scaler', 'nodes', 'tasks', 'pools', 'rejections']);
 const clusters = clustersFromEnv();
 const dynamo = dynamoClient();
+const nodes: NodeConnection = {
+  ...{ dynamo, tables, clock: systemClock, shards: new Map() },
+  rejectionsTable: () => tables.rejections,
+};
 
 /** What a tick came to, by cluster. */
 export interface TickSummary {
@@ -51,6 +57,7 @@ async function reportOf(settings: ClusterSettings, scheduledAt: EpochMs, left: T
   const ports = {
     turns: scalerStore(dynamo, tables, signal),
     reach: () => reachCluster(settings, systemClock, signal),
+    registry: nodeRegistry(nodes, cluster, signal),
     times: cronTimes,
     clock: systemClock,
   };

@@ -2,12 +2,8 @@ import { AutoScalingClient } from '@aws-sdk/client-auto-scaling';
 import { EKSClient } from '@aws-sdk/client-eks';
 import { fromEnv } from '@aws-sdk/credential-provider-env';
 import { fromTemporaryCredentials } from '@aws-sdk/credential-providers';
+import { reachThroughEks } from '../../lib/aws/reach-cluster.ts';
 import { requestHandler } from '../../lib/aws/requests.ts';
-import { clusterOf } from '../../lib/kubernetes/cluster.ts';
-import { connectToEks } from '../../lib/kubernetes/eks.ts';
-import { objectsOf } from '../../lib/kubernetes/objects.ts';
-import { serviceAddress } from '../../lib/kubernetes/services.ts';
-import { providersOf } from '../../lib/providers/providers.ts';
 import { type ClusterSettings, clusterIdOf } from '../../lib/scaler/cluster-settings.ts';
 import type { ReachedCluster } from '../../lib/scaler/run-cluster.ts';
 import type { Clock } from '../../lib/time.ts';
@@ -40,18 +36,6 @@ function roleCredentials(RoleArn: string, clientConfig: { readonly region: strin
 }
 
 /** A cluster of EKS as one tick reaches it. Throws CallError where EKS does not name its endpoint. */
-export async function reachCluster(
-  settings: ClusterSettings,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<ReachedCluster> {
-  const { eks, autoScaling } = clientsOf(settings);
-  const { name: cluster, region } = settings;
-  const { credentials } = eks.config;
-  const api = await connectToEks({ cluster, region, eks, credentials, clock, signal });
-  const provider = providersOf({
-    ...{ cluster, eks, autoScaling, clock, signal },
-    resolveService: (service) => serviceAddress(api, service),
-  });
-  return { objects: objectsOf(api), cluster: clusterOf(api), provider };
+export function reachCluster(settings: ClusterSettings, clock: Clock, signal: AbortSignal): Promise<ReachedCluster> {
+  return reachThroughEks({ settings, ...clientsOf(settings), clock, signal });
 }

@@ -4,7 +4,7 @@ import type { CallError } from './call-error.ts';
 import { conditionEvents, deedEvents } from './cluster-events.ts';
 import type { CronTimes } from './cron-times.ts';
 import type { GameServerNodeObject, Ledger } from './observation.ts';
-import type { Cluster, Objects, Provider } from './ports.ts';
+import type { Cluster, NodeRegistry, Objects, Provider } from './ports.ts';
 import type { TickError } from './report.ts';
 import type { GameServerNodeSpec } from './spec.ts';
 import { isSameJson, statusJson } from './status-json.ts';
@@ -24,6 +24,8 @@ export interface ClusterPorts {
   readonly turns: Turns;
   /** Asked for once the turn is begun; throws CallError where the cluster cannot be reached. */
   reach(): Promise<ReachedCluster>;
+  /** Left out: no node is registered with Berth. */
+  readonly registry?: NodeRegistry;
   readonly times: CronTimes;
   readonly clock: Clock;
 }
@@ -81,7 +83,7 @@ export async function runCluster(tick: ClusterTick, ports: ClusterPorts): Promis
 
 /** `forget`: gets the objects whose ledgers go with the turn. */
 async function inTurn(tick: ClusterTick, turn: Turn, ports: ClusterPorts, forget: string[]): Promise<Ran> {
-  const { clock, times } = ports;
+  const { clock, times, registry } = ports;
   const listed = await answerTo(async () => {
     const reached = await ports.reach();
     return { reached, objects: await reached.objects.list() };
@@ -97,6 +99,7 @@ async function inTurn(tick: ClusterTick, turn: Turn, ports: ClusterPorts, forget
       ledger: turn.ledgerOf(object),
       provider: (spec: GameServerNodeSpec) => reached.provider(object, spec),
     }),
+    ...(registry === undefined ? {} : { registry }),
     times,
     clock,
     deadline: tick.deadline,

@@ -1,6 +1,6 @@
 import type { Cleanup } from '../cleanup.ts';
 import type { Meter } from '../dynamodb/meter.ts';
-import { functionEnvironment } from '../local-environment.ts';
+import { functionEnvironment, type Outside } from '../local-environment.ts';
 import type { CreatedQueue } from '../sqs/create-queues.ts';
 import { declaredFunctions } from '../template/functions.ts';
 import type { Place, Resources } from '../template/scope.ts';
@@ -15,6 +15,8 @@ export interface FunctionsOptions {
   /** URL of the event bus. */
   readonly eventBus: string;
   readonly sqs: { readonly url: string; readonly queues: readonly CreatedQueue[] };
+  /** Undefined: functions that want EKS or Auto Scaling find nothing. */
+  readonly outside: Outside | undefined;
   /** The time that functions see; undefined: the system's. */
   readonly clock: MovableClock | undefined;
   /** Invocations of one function at once. */
@@ -37,8 +39,8 @@ export async function startFunctions(
   const functions = new Map<string, FunctionRunner>();
   for (const declared of declaredFunctions(resources)) {
     const { name, reservedConcurrency = Number.POSITIVE_INFINITY } = declared;
-    const { eventBus, sqs } = options;
-    const endpoints = { dynamodb: await options.meter.endpointFor(name), sqs: sqs.url, eventBus };
+    const { eventBus, sqs, outside } = options;
+    const endpoints = { dynamodb: await options.meter.endpointFor(name), sqs: sqs.url, eventBus, outside };
     const environment = functionEnvironment(declared, endpoints, resources.place.region);
     const definition = { ...declared, environment: withLocalQueues(environment, resources.place, sqs.queues) };
     const runner = new FunctionRunner(definition, {

@@ -61,6 +61,6 @@ export function verbOf(method: string, { name }: Target, query: Readonly<Record<
   return (name === undefined ? UNNAMED : NAMED)[method === 'HEAD' ? 'GET' : method];
 }
 
-export function isTrue(value: string | undefined): boolean {
+function isTrue(value: string | undefined): boolean {
   return value === 'true' || value === '1';
 }

@@ -56,9 +56,9 @@ async function tokenOf(signing: Signing = {}): Promise<string> {
   return `k8s-aws-v1.${Buffer.from(url).toString('base64url')}`;
 }
 
-function identityOf(token: string, now = AT) {
+function identityOf(token: string, now = AT, cluster = 'game') {
   const secretOf = (id: string) => (id === 'AKID' ? 'secret' : undefined);
-  return eksIdentity(token, { cluster: 'game', clock: () => now as EpochMs, secretOf, groups: ['berth:node-scaler'] });
+  return eksIdentity(token, { cluster, clock: () => now as EpochMs, secretOf, groups: ['berth:node-scaler'] });
 }
 
 describe('a token of EKS', () => {
@@ -82,6 +82,10 @@ describe('a token of EKS', () => {
     ['signed more than 15 minutes ahead', { at: AT + 15 * 60_000 + 1000 }],
   ])('%s is good for nothing', async (_, signing) => {
     expect(identityOf(await tokenOf(signing))).toBeUndefined();
+  });
+
+  test('is good for the cluster that it was signed for', async () => {
+    expect(identityOf(await tokenOf({ cluster: 'other' }), AT, 'other')).toBeDefined();
   });
 
   test('is good for 15 minutes whatever it says itself', async () => {

@@ -14,13 +14,15 @@ interface Outcome {
   readonly stderr: string;
 }
 
+const KUBECTL = 'kubectl';
+
 let folder: string;
 let bed: ApiTestBed;
 
 function run(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Outcome> {
   // HOME, where kubectl keeps what it has discovered of a server: that of each server is another.
   const env = { PATH: process.env.PATH ?? '', HOME: folder, ...environment };
-  const child = spawn('kubectl', ['--kubeconfig', join(folder, 'kubeconfig'), ...args], { env });
+  const child = spawn(KUBECTL, ['--kubeconfig', join(folder, 'kubeconfig'), ...args], { env });
   const heard = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (part: string) => (heard.stdout += part));
   child.stderr.setEncoding('utf8').on('data', (part: string) => (heard.stderr += part));
@@ -247,7 +249,7 @@ test('definition and roles are applied, and served from then on until they are d
 
 test('what changes is watched', async () => {
   bed.store.create('nodes', node('node-a'));
-  const child = spawn('kubectl', ['--kubeconfig', join(folder, 'kubeconfig'), 'get', 'nodes', '--watch'], {
+  const child = spawn(KUBECTL, ['--kubeconfig', join(folder, 'kubeconfig'), 'get', 'nodes', '--watch'], {
     env: { PATH: process.env.PATH ?? '', HOME: folder },
   });
   let shown = '';

@@ -12,6 +12,7 @@ import { pools } from './pools.ts';
 import { type ReaperPoint, reaper } from './reaper.ts';
 import { reaperPage } from './reaper-page.ts';
 import { refused } from './refused.ts';
+import { scaler } from './scaler.ts';
 import { table } from './table.ts';
 import { uncontended } from './uncontended.ts';
 
@@ -26,6 +27,7 @@ const BENCHES: Readonly<Record<string, (engine: () => Promise<Bed>, onProgress: 
   large: async () => large(),
   pools: async (engine) => pools(await engine()),
   reaper: async () => reaper((points) => drawn.push(...points)),
+  scaler: async (_engine, onProgress) => scaler(onProgress),
 };
 
 /** What the reaper's experiment has shown, step by step. */

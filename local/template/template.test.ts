@@ -173,6 +173,11 @@ describe('functions', () => {
     { what: 'another runtime', properties: { Runtime: 'python3.13' }, message: 'Runtime: expected a Node.js runtime' },
     { what: 'layers', properties: { Layers: ['x'] }, message: 'Layers is not supported by the local engine' },
     {
+      what: 'a VPC',
+      properties: { VpcConfig: { SubnetIds: ['subnet-0a1b2c3d'], SecurityGroupIds: [] } },
+      message: 'VpcConfig is not supported by the local engine',
+    },
+    {
       what: 'a bundle that is not there',
       properties: { Code: { S3Bucket: 'b', S3Key: 'x.zip' } },
       message: 'has no bundle index.mjs',

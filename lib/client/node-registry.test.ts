@@ -8,13 +8,13 @@ import type { Connection } from './connection.ts';
 import { nodeRegistry } from './node-registry.ts';
 
 let bed: BerthBed;
-let registry: NodeRegistry;
+let berthNodes: NodeRegistry;
 let pool: string;
 let pools = 0;
 
 beforeAll(async () => {
   bed = await startBerthBed();
-  registry = nodeRegistry(bed.connection, 'prod');
+  berthNodes = nodeRegistry(bed.connection, 'prod');
 });
 afterAll(() => bed.stop());
 beforeEach(async () => {
@@ -38,7 +38,7 @@ function struck(script: FaultScript): { readonly connection: Connection; readonl
 }
 
 async function seen(node: string): Promise<RegisteredNode> {
-  const stored = (await registry.read(new Map([[pool, [node]]]))).get(pool)?.get(node);
+  const stored = (await berthNodes.read(new Map([[pool, [node]]]))).get(pool)?.get(node);
   if (!stored) throw new Error(`no node ${node}`);
   return stored;
 }
@@ -53,7 +53,7 @@ async function place(...nodes: readonly string[]): Promise<void> {
 
 describe('nodes', () => {
   it('are registered, read, listed, changed and removed as by the client', async () => {
-    expect(await registry.register([{ spec: specOf('n1') }, { spec: specOf('n2', { drain: true }) }])).toEqual([]);
+    expect(await berthNodes.register([{ spec: specOf('n1') }, { spec: specOf('n2', { drain: true }) }])).toEqual([]);
     const n1 = await seen('n1');
     expect(n1).toEqual({
       nodeId: 'n1',
@@ -64,32 +64,32 @@ describe('nodes', () => {
       ineligible: false,
       revision: expect.any(Number),
     });
-    expect((await registry.list(pool)).map(({ nodeId, drain }) => [nodeId, drain]).sort()).toEqual([
+    expect((await berthNodes.list(pool)).map(({ nodeId, drain }) => [nodeId, drain]).sort()).toEqual([
       ['n1', false],
       ['n2', true],
     ]);
     await bed.berth.setEligibility(pool, 'n1', 'ineligible');
     await place('n2');
-    await registry.register([{ spec: specOf('n1', { capacity: { cpu: 5 } }), seen: n1 }]);
+    await berthNodes.register([{ spec: specOf('n1', { capacity: { cpu: 5 } }), seen: n1 }]);
     expect(await seen('n1')).toMatchObject({ capacity: { cpu: 5 }, ineligible: true });
-    expect(await registry.remove(pool, await seen('n1'), { force: false })).toBe(0);
-    expect((await registry.list(pool)).map(({ nodeId }) => nodeId)).toEqual(['n2']);
+    expect(await berthNodes.remove(pool, await seen('n1'), { force: false })).toBe(0);
+    expect((await berthNodes.list(pool)).map(({ nodeId }) => nodeId)).toEqual(['n2']);
   });
 
   it('that tasks hold go by force alone, and their tasks are orphaned', async () => {
-    await registry.register([{ spec: specOf('n1') }]);
+    await berthNodes.register([{ spec: specOf('n1') }]);
     await place('n1');
-    expect(await registry.remove(pool, await seen('n1'), { force: false })).toBe('held');
+    expect(await berthNodes.remove(pool, await seen('n1'), { force: false })).toBe('held');
     const node = await seen('n1');
-    expect(await registry.remove(pool, node, { force: true })).toBe(1);
-    expect(await registry.remove(pool, node, { force: true })).toBe(0);
+    expect(await berthNodes.remove(pool, node, { force: true })).toBe(1);
+    expect(await berthNodes.remove(pool, node, { force: true })).toBe(0);
     for await (const task of bed.berth.tasks(pool)) expect(task).toMatchObject({ state: 'orphaned', released: true });
   });
 
   it('are ineligible no longer than they were made so for', async () => {
     const settings = { tracker: { threshold: 1 }, ineligibleForSeconds: 60 };
     await bed.berth.registerPool({ pool, settings });
-    await registry.register([{ spec: specOf('n1') }]);
+    await berthNodes.register([{ spec: specOf('n1') }]);
     const task = { taskId: `t-${pool}`, serviceId: 'web', slot: 0, nodeId: 'n1', resources: { cpu: 9999 } };
     await bed.berth.push({ planId: `plan-${pool}`, pool, placements: [task] });
     await bed.applyWaiting();
@@ -99,25 +99,25 @@ describe('nodes', () => {
   });
 
   it('that somebody else has registered since are neither changed nor removed', async () => {
-    await registry.register([{ spec: specOf('n1') }]);
+    await berthNodes.register([{ spec: specOf('n1') }]);
     const before = await seen('n1');
     await bed.berth.registerNode({ pool, nodeId: 'n1', capacity: { cpu: 7 } });
     await bed.berth.registerNode({ pool, nodeId: 'n2', capacity: { cpu: 7 } });
     const entries = [{ spec: specOf('n1'), seen: before }, { spec: specOf('n2') }, { spec: specOf('n3') }];
-    expect([...(await registry.register(entries))].sort()).toEqual(['n1', 'n2']);
+    expect([...(await berthNodes.register(entries))].sort()).toEqual(['n1', 'n2']);
     for (const force of [true, false]) {
-      await expect(registry.remove(pool, before, { force })).rejects.toMatchObject({ kind: 'conflict' });
+      await expect(berthNodes.remove(pool, before, { force })).rejects.toMatchObject({ kind: 'conflict' });
     }
-    const after = new Map((await registry.list(pool)).map((node) => [node.nodeId, node]));
+    const after = new Map((await berthNodes.list(pool)).map((node) => [node.nodeId, node]));
     expect(after.get('n1')).toMatchObject({ capacity: { cpu: 7 }, labels: {}, status: 'ready', ineligible: false });
     expect(after.get('n2')).toMatchObject({ capacity: { cpu: 7 } });
     expect(after.get('n3')).toMatchObject({ labels: { mark: 'ours' } });
   });
 
   it('of a pool that does not exist are none', async () => {
-    expect(await registry.list('nowhere')).toEqual([]);
-    expect([...(await registry.read(new Map([['nowhere', ['n1']]]))).keys()]).toEqual([]);
-    await expect(registry.register([{ spec: specOf('n1', { pool: 'nowhere' }) }])).rejects.toMatchObject({
+    expect(await berthNodes.list('nowhere')).toEqual([]);
+    expect([...(await berthNodes.read(new Map([['nowhere', ['n1']]]))).keys()]).toEqual([]);
+    await expect(berthNodes.register([{ spec: specOf('n1', { pool: 'nowhere' }) }])).rejects.toMatchObject({
       name: 'CallError',
       kind: 'refused',
     });
@@ -127,7 +127,7 @@ describe('nodes', () => {
 it('reads the nodes of twenty pools with as many requests as those of one', async () => {
   const names = Array.from({ length: 20 }, (_, at) => `many-${at}`);
   for (const name of names) await bed.berth.registerPool({ pool: name });
-  await registry.register(names.map((name, at) => ({ spec: specOf(`n${at}`, { pool: name }) })));
+  await berthNodes.register(names.map((name, at) => ({ spec: specOf(`n${at}`, { pool: name }) })));
   const requestsOf = async (nodes: ReadonlyMap<string, readonly string[]>) => {
     const { connection, requests } = struck(() => undefined);
     const cold = nodeRegistry(connection, 'prod');

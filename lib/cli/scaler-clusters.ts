@@ -3,6 +3,7 @@ import { EKSClient } from '@aws-sdk/client-eks';
 import { reachOver, reachThroughEks } from '../aws/reach-cluster.ts';
 import { configOf, openConnection } from '../client/connection.ts';
 import { nodeRegistry } from '../client/node-registry.ts';
+import type { KubernetesApi } from '../kubernetes/api.ts';
 import { connectToKubeconfig } from '../kubernetes/kubeconfig.ts';
 import { type ClusterSettings, clusterIdOf, readClusters } from '../scaler/cluster-settings.ts';
 import type { NodeRegistry } from '../scaler/ports.ts';
@@ -67,7 +68,17 @@ export async function reach(env: Env, settings: ClusterSettings, options: Cluste
   const autoScaling = new AutoScalingClient({ ...configOf(env, env.AWS_ENDPOINT_URL_AUTO_SCALING), region });
   const through = { settings, eks, autoScaling, clock: systemClock };
   if (options.kubeconfig === undefined) return reachThroughEks(through);
-  return reachOver(await connectToKubeconfig(options.kubeconfig, options.context), through);
+  return reachOver(await connectByFile(options.kubeconfig, options.context), through);
+}
+
+async function connectByFile(file: string, context: string | undefined): Promise<KubernetesApi> {
+  try {
+    return await connectToKubeconfig(file, context);
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (code === undefined || path === undefined) throw error;
+    throw new BadInputError(`--kubeconfig ${file}: ${path} cannot be read: ${code}`, { cause: error });
+  }
 }
 
 /** What Berth itself knows of clusters. */

@@ -1,0 +1,178 @@
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { manifests } from '../../local/kubernetes/api-test-bed.ts';
+import { type Outside, startOutside } from '../../local/outside/outside.ts';
+import { type BerthBed, startBerthBed } from '../../test/support/berth-bed.ts';
+import { berthCommand } from '../../test/support/command.ts';
+import { scalerStore } from '../store/scaler-store.ts';
+import { CLUSTERS_ENV } from '../store/tables.ts';
+import { type EpochMs, systemClock } from '../time.ts';
+
+const CLUSTER = 'us-east-1/game';
+
+let bed: BerthBed;
+let outside: Outside;
+let folder: string;
+beforeAll(async () => {
+  bed = await startBerthBed();
+  const secretOf = (id: string) => (id === bed.env.AWS_ACCESS_KEY_ID ? bed.env.AWS_SECRET_ACCESS_KEY : undefined);
+  outside = await startOutside({
+    clock: systemClock,
+    dynamics: false,
+    clusters: [
+      { name: 'game', region: 'us-east-1', access: { secretOf }, nodegroups: [group('games', 3), group('lobby', 1)] },
+      { name: 'bare', region: 'us-east-1', access: { secretOf }, manifests: await manifests('rbac.yaml') },
+    ],
+  });
+  folder = await mkdtemp(join(tmpdir(), 'berth-scaler-'));
+  for (const [node, pool] of [...Array(3).keys()].map((at) => [at, 'games'] as const)) addNode(node, pool);
+  addNode(9, 'lobby');
+  addPool('games', { replicas: 1, provider: 'eks', config: { nodegroup: 'games' } });
+});
+afterAll(async () => {
+  await outside.close();
+  await bed.stop();
+  await rm(folder, { recursive: true });
+});
+
+const instanceOf = (at: number) => `i-${String(at).padStart(17, '0')}`;
+
+function group(name: string, machines: number) {
+  const first = name === 'lobby' ? 9 : 0;
+  const instances = Array.from({ length: machines }, (_, at) => ({ id: instanceOf(first + at), zone: 'us-east-1a' }));
+  return { name, max: 20, zones: ['us-east-1a'] as const, instances };
+}
+
+function addNode(at: number, nodegroup: string): void {
+  const providerId = `aws:///us-east-1a/${instanceOf(at)}`;
+  outside.scene.addNode({ name: `n${at}`, providerId, zone: 'us-east-1a', nodegroup });
+}
+
+function addPool(name: string, spec: object): void {
+  const kind = { apiVersion: 'stable.agones.dev/v1alpha1', kind: 'GameServerNode' };
+  outside.scene.add('gameservernodes', { ...kind, metadata: { name }, spec });
+}
+
+const environment = () => ({
+  ...bed.env,
+  AWS_ENDPOINT_URL_EKS: outside.endpoints.eks,
+  AWS_ENDPOINT_URL_AUTO_SCALING: outside.endpoints.autoScaling,
+  [CLUSTERS_ENV]: JSON.stringify([{ name: 'game', region: 'us-east-1' }]),
+});
+const berth = (...words: string[]) => berthCommand(environment(), ['scaler', ...words]);
+
+describe('berth scaler check', () => {
+  it('tells what the next tick would do, object by object, and changes nothing', async () => {
+    const before = [outside.requests.length, outside.kubernetes.requests.length] as const;
+    const { status, out, err } = await berth('check');
+    expect(err).toBe('');
+    expect(status).toBe(0);
+    expect(out).toMatch(/^cluster us-east-1\/game, no tick yet\nOBJECT +PROVIDER +TARGET +ACTIVE/);
+    expect(out).toMatch(/\ngames +eks 3 of 0\.\.20 +1 +3 +0 +0 +0 +ScalingDown +-\n/);
+    expect(out).toMatch(/games: would cordon node n\d\ngames: would cordon node n\d\n/);
+    const changing = outside.requests
+      .slice(before[0])
+      .filter(({ operation }) => !/^(list|get|Describe)/.test(operation));
+    expect(changing).toEqual([]);
+  });
+
+  it('says it as JSON', async () => {
+    const { out } = await berth('check', '--json');
+    expect(JSON.parse(out)).toMatchObject({
+      clusters: [
+        { cluster: CLUSTER, pools: [{ object: 'games', would: [{ kind: 'cordoned' }, { kind: 'cordoned' }] }] },
+      ],
+    });
+  });
+
+  it('says what is wrong with an object, and answers no', async () => {
+    addPool('wrong', { replicas: 1, provider: 'eks', config: { nodegroup: 'nowhere' } });
+    const { status, out } = await berth('check');
+    expect(status).toBe(3);
+    expect(out).toMatch(/\nwrong +- +- +- +- +- +- +InvalidConfig +-\n/);
+    expect(out).toMatch(/\nwrong: InvalidConfig: spec\.config\.nodegroup: .+\n/);
+    expect(out).toContain('\nwrong: would do nothing');
+    outside.scene.remove('gameservernodes', 'wrong');
+  });
+
+  it('goes by a kubeconfig', async () => {
+    const file = join(folder, 'kubeconfig.yaml');
+    writeFileSync(file, outside.kubernetes.kubeconfig());
+    expect(await berth('check', '--kubeconfig', file)).toMatchObject({ status: 0, err: '' });
+    const absent = await berth('check', '--kubeconfig', join(folder, 'none.yaml'));
+    expect(absent.status).toBe(2);
+    expect(absent.err).toContain('none.yaml');
+  });
+});
+
+describe('berth scaler status', () => {
+  it('shows what the last tick left, and what is under way', async () => {
+    const now = systemClock();
+    const scheduledAt = (now - 30_000) as EpochMs;
+    const request = { cluster: CLUSTER, holder: 'h', scheduledAt, now, until: (now + 60_000) as EpochMs };
+    const { connection, database } = bed;
+    const begun = await scalerStore(connection.dynamo, database.tables).begin(request);
+    if (begun.kind !== 'begun') throw new Error(begun.kind);
+    const since = (now - 600_000) as EpochMs;
+    const pendingDeletions = [{ node: 'n7', uid: 'u7', instance: 'i-7', since }];
+    await begun.turn.ledgerOf('games').write({ version: 0, pendingDeletions });
+    outside.scene.change('gameservernodes', 'games', (object) => ({
+      ...object,
+      status: {
+        effectiveTarget: 1,
+        targetSource: 'schedule',
+        nodes: { active: 2, pending: 0, draining: 1, held: 0, notReady: 0 },
+        drains: [{ node: 'n2', since: '2026-01-01T00:00:00Z', protectedServers: 2, gamePods: 3 }],
+        conditions: [
+          { type: 'Valid', status: 'True', reason: 'Accepted', message: 'the group is of Spot machines' },
+          { type: 'AtTarget', status: 'False', reason: 'ScalingDown', message: '' },
+          { type: 'Degraded', status: 'True', reason: 'DrainBlocked', message: 'node n2 has games' },
+        ],
+      },
+    }));
+    const { status, out } = await berth('status', '--cluster', 'game');
+    expect(status).toBe(3);
+    expect(out).toMatch(/^cluster us-east-1\/game, last tick 3\d s ago\n/);
+    expect(out).toMatch(/\ngames +- +1 \(schedule\) +2 +0 +1 +0 +DrainBlocked +-\n/);
+    expect(out).toContain('\ngames: warning: the group is of Spot machines\n');
+    expect(out).toContain('\ngames: DrainBlocked: node n2 has games\n');
+    expect(out).toMatch(/\ngames: draining for \d+ d: n2, 2 games played, 3 game pods\n/);
+    expect(out).toContain('\ngames: being removed for 10 min: n7 (i-7)');
+  });
+
+  it('shows an object that no tick has looked at', async () => {
+    addPool('lobby', { replicas: 1, provider: 'eks', config: { nodegroup: 'lobby' } });
+    expect((await berth('status')).out).toMatch(/\nlobby +- +- +- +- +- +- +NotSeenYet +-\n/);
+  });
+});
+
+describe('clusters', () => {
+  it('that do not know the kind, or cannot be seen, are told beside the others', async () => {
+    const clusters = JSON.stringify(['game', 'bare', 'none'].map((name) => ({ name, region: 'us-east-1' })));
+    const { status, out } = await berthCommand({ ...environment(), [CLUSTERS_ENV]: clusters }, ['scaler', 'status']);
+    expect(status).toBe(1);
+    expect(out).toContain('cluster us-east-1/bare, no tick yet\nit does not know the kind GameServerNode');
+    expect(out).toMatch(/cluster us-east-1\/none, no tick yet\ncould not be seen: ResourceNotFoundException: /);
+    expect(out).toContain('cluster us-east-1/game, ');
+  });
+
+  it.each([
+    [{ [CLUSTERS_ENV]: '' }, [], 'is not set or names no cluster'],
+    [{ [CLUSTERS_ENV]: '[{"name":"game"}]' }, [], '[0].region'],
+    [{}, ['--cluster', 'other'], '--cluster other: expected one of us-east-1/game'],
+    [{ [CLUSTERS_ENV]: '' }, ['--cluster', 'a/b/c'], '--cluster a/b/c: expected REGION/NAME'],
+  ])('that cannot be found are told: %o %o', async (env, words, told) => {
+    const { status, err } = await berthCommand({ ...environment(), ...env }, ['scaler', 'status', ...words]);
+    expect(status).toBe(2);
+    expect(err).toContain(told);
+  });
+
+  it('can be named where the deployment is not known', async () => {
+    const env = { ...environment(), [CLUSTERS_ENV]: '' };
+    const { out } = await berthCommand(env, ['scaler', 'status', '--cluster', CLUSTER]);
+    expect(out).toContain(`cluster ${CLUSTER}, `);
+  });
+});

@@ -254,6 +254,8 @@ export const SCALER = {
   registryCallMs: 8_000,
   /** Protected servers of one drain that the status names. */
   namesInMessage: 5,
+  /** Machines under removal that a status lists: of each tick a few, as many as end at once. */
+  deletionsShown: 20,
 } as const;
 
 /** What providers are asked, and how. */

@@ -26,6 +26,8 @@ let output: Output;
 /** How each cluster is reached, by name. */
 let reached: Map<string, () => Promise<ReachedCluster>>;
 let statuses: unknown[];
+/** Clusters the connections to which were ended. */
+let closed: string[];
 /** A minute of its own for each tick: the table keeps what was run. */
 let last = Date.UTC(2026, 0, 1);
 
@@ -38,13 +40,14 @@ afterAll(() => database.stop());
 beforeEach(() => {
   vi.stubEnv('POWERTOOLS_METRICS_NAMESPACE', 'berth');
   output = keepOutput();
-  [reached, statuses] = [new Map(), []];
+  [reached, statuses, closed] = [new Map(), [], []];
   for (const { name } of CLUSTERS) reached.set(name, async () => clusterWith(new ScalerBed('minikube', 0)));
   vi.mocked(reachCluster).mockReset();
   vi.mocked(reachCluster).mockImplementation(async ({ name }: ClusterSettings) => {
     const reach = reached.get(name);
     if (reach === undefined) throw new Error(name);
-    return reach();
+    const close = () => void closed.push(name);
+    return { ...(await reach()), close };
   });
 });
 
@@ -92,6 +95,7 @@ describe('a tick', () => {
       CLUSTERS[1],
     ]);
     expect(statuses).toHaveLength(2);
+    expect(closed.toSorted()).toEqual(['game', 'other']);
     expect(metric('scaler.cluster_unobserved').toSorted()).toEqual(['eu-central-1/game  0', 'eu-west-1/other  0']);
     // Nothing has changed, and nothing is wrong.
     expect(lines()).toEqual([]);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { Context } from 'aws-lambda';
+import type { ConnectedCluster } from '../../lib/aws/reach-cluster.ts';
 import { type ClusterReport, publishScalerMetrics, tellCluster } from '../../lib/aws/scaler-telemetry.ts';
 import { type TimeLeft, timeLeft } from '../../lib/aws/time-left.ts';
 import type { NodeConnection } from '../../lib/client/connection.ts';
@@ -54,16 +55,20 @@ async function reportOf(settings: ClusterSettings, scheduledAt: EpochMs, left: T
   // Of this run alone: Lambda may deliver one event twice, with one request id.
   const holder = randomUUID();
   const until = (begun + SCALER.leaseSeconds * 1000) as EpochMs;
+  let connected: ConnectedCluster | undefined;
   const ports = {
     turns: scalerStore(dynamo, tables, signal),
-    reach: () => reachCluster(settings, systemClock, signal),
+    reach: async () => {
+      connected = await reachCluster(settings, systemClock, signal);
+      return connected;
+    },
     registry: nodeRegistry(nodes, cluster, signal),
     times: cronTimes,
     clock: systemClock,
   };
-  const outcome = await runCluster({ cluster, scheduledAt, holder, until, deadline }, ports).catch(
-    (failure: unknown): ClusterReport['outcome'] => ({ kind: 'failed', failure }),
-  );
+  const outcome = await runCluster({ cluster, scheduledAt, holder, until, deadline }, ports)
+    .catch((failure: unknown): ClusterReport['outcome'] => ({ kind: 'failed', failure }))
+    .finally(() => connected?.close());
   return { cluster, outcome, seconds: (systemClock() - begun) / 1000 };
 }
 

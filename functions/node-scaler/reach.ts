@@ -2,10 +2,9 @@ import { AutoScalingClient } from '@aws-sdk/client-auto-scaling';
 import { EKSClient } from '@aws-sdk/client-eks';
 import { fromEnv } from '@aws-sdk/credential-provider-env';
 import { fromTemporaryCredentials } from '@aws-sdk/credential-providers';
-import { reachThroughEks } from '../../lib/aws/reach-cluster.ts';
+import { type ConnectedCluster, reachThroughEks } from '../../lib/aws/reach-cluster.ts';
 import { requestHandler } from '../../lib/aws/requests.ts';
 import { type ClusterSettings, clusterIdOf } from '../../lib/scaler/cluster-settings.ts';
-import type { ReachedCluster } from '../../lib/scaler/run-cluster.ts';
 import type { Clock } from '../../lib/time.ts';
 
 interface Clients {
@@ -36,6 +35,6 @@ function roleCredentials(RoleArn: string, clientConfig: { readonly region: strin
 }
 
 /** A cluster of EKS as one tick reaches it. Throws CallError where EKS does not name its endpoint. */
-export function reachCluster(settings: ClusterSettings, clock: Clock, signal: AbortSignal): Promise<ReachedCluster> {
+export function reachCluster(settings: ClusterSettings, clock: Clock, signal: AbortSignal): Promise<ConnectedCluster> {
   return reachThroughEks({ settings, ...clientsOf(settings), clock, signal });
 }

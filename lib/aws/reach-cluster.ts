@@ -21,8 +21,13 @@ export interface Reach {
   readonly signal?: AbortSignal;
 }
 
+/** `close` ends the connections to its API server, of which nothing would be used again: each tick connects anew. */
+export interface ConnectedCluster extends ReachedCluster {
+  close(): void;
+}
+
 /** A cluster of EKS as one tick reaches it. Throws CallError where EKS does not name its endpoint. */
-export async function reachThroughEks(reach: Reach): Promise<ReachedCluster> {
+export async function reachThroughEks(reach: Reach): Promise<ConnectedCluster> {
   const { settings, eks, clock, signal } = reach;
   const { name: cluster, region } = settings;
   const { credentials } = eks.config;
@@ -31,11 +36,11 @@ export async function reachThroughEks(reach: Reach): Promise<ReachedCluster> {
 }
 
 /** As `reachThroughEks`, over a connection to its API server that is there already. */
-export function reachOver(api: KubernetesApi, { settings, eks, autoScaling, clock, signal }: Reach): ReachedCluster {
+export function reachOver(api: KubernetesApi, { settings, eks, autoScaling, clock, signal }: Reach): ConnectedCluster {
   const provider = providersOf({
     ...{ cluster: settings.name, eks, autoScaling, clock },
     ...(signal === undefined ? {} : { signal }),
     resolveService: (service) => serviceAddress(api, service),
   });
-  return { objects: objectsOf(api), cluster: clusterOf(api), provider };
+  return { objects: objectsOf(api), cluster: clusterOf(api), provider, close: () => api.close() };
 }

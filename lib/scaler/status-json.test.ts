@@ -20,6 +20,8 @@ const WHOLE: Required<PoolStatus> = {
   nodes: { active: 1, pending: 2, draining: 3, held: 4, notReady: 5 },
   provider: { name: 'eks', desired: 1, min: 0, max: 2 },
   drains: [{ node: 'n', since: NOW, protectedServers: 1, gamePods: 2 }],
+  pendingDeletions: [{ node: 'n', instance: 'i-1', since: NOW }],
+  pendingIncrease: { count: 2, since: NOW },
   conditions: CONDITIONS,
   degraded: ['DrainBlocked'],
 };
@@ -59,7 +61,8 @@ describe('a status', () => {
     validate(JSON.parse(JSON.stringify(stored)));
     expect(validate.errors ?? []).toEqual([]);
     const { degraded: _, conditions: __, ...fields } = WHOLE;
-    expect(stored).toMatchObject({ ...fields, observedGeneration: 7 });
+    const texts = JSON.parse(JSON.stringify(fields).replaceAll(String(NOW), '"2027-01-01T00:00:00.000Z"'));
+    expect(stored).toMatchObject({ ...texts, observedGeneration: 7 });
     expect(stored.conditions.map(({ type }) => type)).toEqual(['Valid', 'AtTarget', 'TargetClamped', 'Degraded']);
   });
 

@@ -6,6 +6,15 @@ import type { Condition, PoolStatus } from './status.ts';
 /** Characters of one message. Of a pool with hundreds of drains that are blocked it would name each; etcd takes 1.5 MB. */
 const MESSAGE_LENGTH = 4_096;
 
+/** What is a time of ours is a text as in RFC 3339 in the cluster, where people read it. */
+type InTexts<T> = T extends EpochMs
+  ? string
+  : T extends readonly (infer Item)[]
+    ? readonly InTexts<Item>[]
+    : T extends object
+      ? { readonly [K in keyof T]: InTexts<T[K]> }
+      : T;
+
 /** A condition as the cluster has it. Source: Kubernetes API conventions, "Typical status properties". */
 interface StoredCondition extends Condition {
   /** When `status` became what it is, as in RFC 3339. */
@@ -14,7 +23,7 @@ interface StoredCondition extends Condition {
 }
 
 /** The status of a GameServerNode in the form of `deploy/kubernetes/crd.yaml`; whatever it does not list the cluster drops. */
-export interface StatusJson extends Omit<PoolStatus, 'degraded' | 'conditions'> {
+export interface StatusJson extends InTexts<Omit<PoolStatus, 'degraded' | 'conditions'>> {
   /** The generation of the spec that the status is of. */
   readonly observedGeneration: number;
   readonly conditions: readonly StoredCondition[];
@@ -37,15 +46,32 @@ export function statusJson(
     const text = clip(message, MESSAGE_LENGTH);
     return { type, status, reason, message: text, lastTransitionTime, observedGeneration: object.generation };
   });
-  if (!isUnobserved(degraded)) return { ...shown, observedGeneration: object.generation, conditions: stored };
+  const told = inTexts(shown);
+  if (!isUnobserved(degraded)) return { ...told, observedGeneration: object.generation, conditions: stored };
   const last = (isRecord(object.status) ? object.status : {}) as Partial<StatusJson>;
-  const told = new Set(stored.map(({ type }) => type));
-  const others = [...before.values()].filter(({ type }) => !told.has(type as Condition['type']));
+  const types = new Set(stored.map(({ type }) => type));
+  const others = [...before.values()].filter(({ type }) => !types.has(type as Condition['type']));
   return {
     ...last,
     observedGeneration: object.generation,
     conditions: [...stored, ...(others as unknown as StoredCondition[])],
   };
+}
+
+function inTexts(shown: Omit<PoolStatus, 'degraded' | 'conditions'>): InTexts<typeof shown> {
+  const { nextTransition: next, drains, pendingDeletions, pendingIncrease, ...rest } = shown;
+  return {
+    ...rest,
+    ...(next && { nextTransition: { ...next, at: isoTime(next.at) } }),
+    ...(drains && { drains: drains.map(withTime) }),
+    ...(pendingDeletions && { pendingDeletions: pendingDeletions.map(withTime) }),
+    ...(pendingIncrease && { pendingIncrease: withTime(pendingIncrease) }),
+  };
+}
+
+function withTime<T extends { readonly since?: EpochMs }>({ since, ...rest }: T): Omit<T, 'since'> & { since: string } {
+  // Of a drain without a time there is nothing to write, nor a field.
+  return (since === undefined ? rest : { ...rest, since: isoTime(since) }) as Omit<T, 'since'> & { since: string };
 }
 
 /** Whether the pool could not be seen whole. */

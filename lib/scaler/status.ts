@@ -1,5 +1,8 @@
+import { SCALER } from '../settings.ts';
+import type { EpochMs } from '../time.ts';
 import type { CronTimes } from './cron-times.ts';
 import { DEGRADED_REASONS, type DegradedReason, type Finding } from './findings.ts';
+import type { Ledger } from './observation.ts';
 import { goingOf } from './plan-drain.ts';
 import type { TickPlan } from './plan-tick.ts';
 import type { Scene } from './scene.ts';
@@ -40,22 +43,27 @@ export interface PoolStatus {
   readonly protectedServers?: number;
   readonly drains?: readonly {
     readonly node: string;
-    readonly since?: number;
+    readonly since?: EpochMs;
     readonly protectedServers: number;
     readonly gamePods: number;
   }[];
+  /** Machines that are being removed, as the ledger has them; of many the oldest. */
+  readonly pendingDeletions?: readonly { readonly node: string; readonly instance?: string; readonly since: EpochMs }[];
+  /** Machines that a hook was asked for and that have not joined. */
+  readonly pendingIncrease?: { readonly count: number; readonly since: EpochMs };
   readonly conditions: readonly Condition[];
   /** All that is not as it should be, for metrics and alarms; of the conditions, Degraded names the weightiest alone. */
   readonly degraded?: readonly DegradedReason[];
 }
 
-/** The status after a tick that planned `plan`, with whatever its deeds found besides, and what its provider warns of. */
+/** The status after a tick that planned `plan`, with whatever its deeds found besides, what its provider warns of, and the ledger as they left it. */
 export function statusOf(
   scene: Scene,
   plan: TickPlan,
   found: readonly Finding[],
   times: CronTimes,
   warnings: readonly string[],
+  ledger: Ledger,
 ): PoolStatus {
   const { pool, target, effective, still } = plan;
   const { group } = scene;
@@ -82,6 +90,7 @@ export function statusOf(
       protectedServers,
       gamePods,
     })),
+    ...ledgerShown(ledger),
     conditions: [
       { type: 'Valid', status: 'True', reason: 'Accepted', message: warnings.join('; ') },
       atTarget(plan),
@@ -89,6 +98,15 @@ export function statusOf(
       degraded([...plan.findings, ...found]),
     ],
     degraded: reasonsOf([...plan.findings, ...found]),
+  };
+}
+
+function ledgerShown({ pendingDeletions, pendingIncrease }: Ledger): Partial<PoolStatus> {
+  const oldest = [...pendingDeletions].sort((a, b) => a.since - b.since).slice(0, SCALER.deletionsShown);
+  const shown = oldest.map(({ node, instance, since }) => ({ node, ...(instance ? { instance } : {}), since }));
+  return {
+    ...(shown.length === 0 ? {} : { pendingDeletions: shown }),
+    ...(pendingIncrease && { pendingIncrease: { count: pendingIncrease.count, since: pendingIncrease.since } }),
   };
 }
 

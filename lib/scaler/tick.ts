@@ -167,7 +167,7 @@ async function actOn(
   await execute(plan.intents, context);
   await syncRegistration(context, { scene, pool: plan.pool, view, registry: ports.registry });
   const { deeds, errors, findings, outOfTime } = context;
-  const status = statusOf(scene, plan, findings, ports.times, one.warnings);
+  const status = statusOf(scene, plan, findings, ports.times, one.warnings, context.ledger);
   return { name, status, problems: [], report: { deeds, errors, findings, outOfTime } };
 }
 

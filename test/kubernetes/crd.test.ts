@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { cronTimes } from '../../lib/cron/croner.ts';
 import { type GameServerNodeSpec, type Override, readSpec, type Schedule } from '../../lib/scaler/spec.ts';
 import type { StatusJson } from '../../lib/scaler/status-json.ts';
-import type { EpochMs } from '../../lib/time.ts';
 import { type Crd, manifest, type Schema } from './manifests.ts';
 
 const [crd] = manifest<Crd>('crd.yaml') as [Crd];
@@ -197,11 +196,13 @@ describe('the schema of a status', () => {
     observedGeneration: 2,
     effectiveTarget: 3,
     targetSource: 'schedule',
-    nextTransition: { at: Date.UTC(2027, 0, 1) as EpochMs, target: { replicas: 1, source: 'base' } },
+    nextTransition: { at: '2027-01-01T00:00:00.000Z', target: { replicas: 1, source: 'base' } },
     nodes: { active: 1, pending: 2, draining: 3, held: 4, notReady: 5 },
     provider: { name: 'eks', desired: 1, min: 0, max: 2 },
     protectedServers: 7,
-    drains: [{ node: 'n1', since: Date.UTC(2027, 0, 1), protectedServers: 1, gamePods: 2 }],
+    drains: [{ node: 'n1', since: '2027-01-01T00:00:00.000Z', protectedServers: 1, gamePods: 2 }],
+    pendingDeletions: [{ node: 'n2', instance: 'i-2', since: '2027-01-01T00:00:00.000Z' }],
+    pendingIncrease: { count: 1, since: '2027-01-01T00:00:00.000Z' },
     conditions: [
       {
         ...{ type: 'Valid', status: 'True', reason: 'Accepted', message: '' },

@@ -306,3 +306,19 @@ it('a tick with nothing to do asks for nothing but what it looks at', async () =
   });
   expect(calls).toEqual(['readLedger', 'validate', 'describe', 'snapshot']);
 });
+
+describe('what is under way shows in the status', () => {
+  it('of an order to a hook, in the tick that sends it', async () => {
+    const bed = bedWith(1, 4, 'custom');
+    expect((await bed.tick())?.status.pendingIncrease).toEqual({ count: 3, since: bed.now });
+  });
+
+  it('of a machine whose end is not certain, until it is', async () => {
+    const bed = bedWith(2, 1);
+    bed.drain('n2');
+    const unanswered = faultsOf(bed.world, [{ op: 'providerDelete', error: 'Timeout' }]);
+    const { status } = (await bed.tick(unanswered)) ?? {};
+    expect(status?.pendingDeletions).toEqual([{ node: 'n2', instance: 'i-2', since: bed.now }]);
+    expect((await bed.tick(untouched))?.status.pendingDeletions).toBeUndefined();
+  });
+});

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -147,6 +147,20 @@ describe('berth scaler status', () => {
     addPool('lobby', { replicas: 1, provider: 'eks', config: { nodegroup: 'lobby' } });
     expect((await berth('status')).out).toMatch(/\nlobby +- +- +- +- +- +- +NotSeenYet +-\n/);
   });
+});
+
+it('asks AWS for nothing that docs/policies/scaler-operator.json does not grant', async () => {
+  const file = new URL('../../docs/policies/scaler-operator.json', import.meta.url);
+  const { Statement } = JSON.parse(readFileSync(file, 'utf8')) as { Statement: { Action: string[] }[] };
+  const granted = Statement.flatMap(({ Action }) => Action);
+  const before = outside.requests.length;
+  expect((await berth('check')).out).toContain('would');
+  const asked = outside.requests.slice(before).flatMap(({ service, operation }) => {
+    return service === 'kubernetes' ? [] : [`${service === 'eks' ? 'eks' : 'autoscaling'}:${operation}`];
+  });
+  expect(new Set(asked).size).toBeGreaterThan(2);
+  for (const action of asked) expect(granted).toContain(action);
+  expect(granted.filter((action) => !/:(Describe|Get|BatchGet|Query)/.test(action))).toEqual([]);
 });
 
 describe('clusters', () => {

@@ -81,7 +81,7 @@ export interface Engine {
   readonly endpoints: Endpoints;
   readonly region: string;
   readonly dataDir: string | undefined;
-  /** Environment variables for a client process: the endpoints, credentials, the names of tables and queues. */
+  /** Environment variables for a client process: the endpoints, credentials, the names of tables and queues, the clusters. */
   readonly env: Readonly<Record<string, string>>;
   /** Physical names of the tables. */
   readonly tables: TableNames;
@@ -169,7 +169,7 @@ async function start(options: EngineOptions, cleanup: Cleanup): Promise<Engine> 
   const eventSources = await startEventSources(options, services, log, cleanup);
 
   const endpoints = { dynamodb: await meter.endpointFor('client'), sqs: sqs.url };
-  const env = { ...clientEnvironment(endpoints, REGION), ...resources.environmentOutputs() };
+  const env = { ...clientEnvironment({ ...endpoints, outside }, REGION), ...resources.environmentOutputs() };
   return {
     endpoints,
     region: REGION,

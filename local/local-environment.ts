@@ -7,14 +7,18 @@ export interface Endpoints {
   readonly sqs: string;
 }
 
-/** Nobody checks them here, but a client must have some. */
+/** The services check none, but a client must have some; the cluster of `npm start` lets in who signs with these. */
 export const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' } as const;
 
-/** Environment variables by which any AWS client finds the engine instead of AWS. */
-export function clientEnvironment(endpoints: Endpoints, region: string): Record<string, string> {
+/** Environment variables by which any AWS client finds the engine, and the outside where there is one, instead of AWS. */
+export function clientEnvironment(
+  { dynamodb, sqs, outside }: Endpoints & { readonly outside?: Outside | undefined },
+  region: string,
+): Record<string, string> {
   return {
-    AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
-    AWS_ENDPOINT_URL_SQS: endpoints.sqs,
+    AWS_ENDPOINT_URL_DYNAMODB: dynamodb,
+    AWS_ENDPOINT_URL_SQS: sqs,
+    ...(outside && { AWS_ENDPOINT_URL_EKS: outside.eks, AWS_ENDPOINT_URL_AUTO_SCALING: outside.autoScaling }),
     AWS_REGION: region,
     AWS_DEFAULT_REGION: region,
     AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,

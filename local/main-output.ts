@@ -1,5 +1,13 @@
 import type { Engine } from './engine.ts';
 
+/** Files that were written for whoever has started the engine. */
+export interface WrittenFiles {
+  /** Environment variables. */
+  readonly env?: string | undefined;
+  /** Of the simulated cluster. */
+  readonly kubeconfig?: string | undefined;
+}
+
 /** Variables as a shell takes them in (`. FILE`) and as `node --env-file` reads them. */
 export function exportLines(env: Readonly<Record<string, string>>): string[] {
   return Object.entries(env).map(([name, value]) => `export ${name}=${quoted(value)}`);
@@ -11,7 +19,7 @@ function quoted(value: string): string {
 }
 
 /** Where things are, for somebody who has just started the engine. */
-export function summary(engine: Engine, envFile: string | undefined): string {
+export function summary(engine: Engine, { env: envFile, kubeconfig }: WrittenFiles): string {
   const sources = engine.eventSources.all.map(({ source, functionName }) => `${source} -> ${functionName}`);
   const where = [
     ['DynamoDB', engine.endpoints.dynamodb],
@@ -22,5 +30,22 @@ export function summary(engine: Engine, envFile: string | undefined): string {
   ];
   const env =
     envFile === undefined ? ['For clients, paste:', '', ...exportLines(engine.env)] : [`For clients: . ${envFile}`];
-  return [...where.map(([name, value]) => `${name?.padEnd(11)}${value}`), '', ...env, '', 'Ctrl-C ends it.'].join('\n');
+  const pools = kubeconfig === undefined ? [] : [...aboutPools(kubeconfig), ''];
+  const table = where.map(([name, value]) => `${name?.padEnd(11)}${value}`);
+  return [...table, '', ...env, '', ...pools, 'Ctrl-C ends it.'].join('\n');
+}
+
+function aboutPools(kubeconfig: string): string[] {
+  const kubectl = `kubectl --kubeconfig ${quoted(kubeconfig)}`;
+  return [
+    'A cluster with 2 nodes for games is simulated; the node scaler looks at it every minute, and a machine takes two to join.',
+    'Its state is in memory. To try:',
+    '',
+    `  ${kubectl} get nodes`,
+    `  ${kubectl} apply -f deploy/kubernetes/example.yaml`,
+    `  ${kubectl} get gsn -w`,
+    `  ${kubectl} describe gsn game`,
+    `  ${kubectl} scale gsn game --replicas 1`,
+    '  npm run berth -- scaler status       # with the variables for clients',
+  ];
 }

@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { berthCommand } from '../test/support/command.ts';
+import { cells, Kubectl } from '../test/support/kubectl.ts';
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
+const EXAMPLE = fileURLToPath(new URL('../deploy/kubernetes/example.yaml', import.meta.url));
 
 let directory: string;
 let child: ChildProcess | undefined;
@@ -39,24 +42,41 @@ function run(...args: string[]) {
   return { printed, ended, kill: (signal: NodeJS.Signals) => started.kill(signal) };
 }
 
+/** `npm start` once it has said all that it says of itself. */
+async function started(...args: string[]) {
+  const running = run(...args);
+  const early = running.ended.then((status) =>
+    Promise.reject(new Error(`ended with ${status}: ${running.printed.stderr}`)),
+  );
+  await Promise.race([
+    expect.poll(() => running.printed.stdout, { timeout: 110_000 }).toContain('Ctrl-C ends it.'),
+    early,
+  ]);
+  early.catch(() => undefined);
+  return running;
+}
+
+function environmentIn(file: string): Record<string, string> {
+  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  const unquoted = (value: string) => value.replace(/^'(.*)'$/, '$1');
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, name = '', value = ''] = /^export (\w+)=(.*)$/.exec(line) ?? [];
+      return [name, unquoted(value)];
+    }),
+  );
+}
+
 describe('npm start', () => {
   test('starts the app as it is deployed, says where things are, keeps them with --data, and ends by Ctrl-C with status 0', async () => {
     const [data, envFile] = [join(directory, 'data'), join(directory, 'env')];
-    const { printed, ended, kill } = run('--data', data, '--write-env', envFile);
-    const early = ended.then((status) => Promise.reject(new Error(`ended with ${status}: ${printed.stderr}`)));
-    await Promise.race([expect.poll(() => printed.stdout, { timeout: 110_000 }).toContain('Ctrl-C ends it.'), early]);
-    early.catch(() => undefined);
+    const { printed, ended, kill } = await started('--data', data, '--write-env', envFile);
 
     expect(printed.stdout).toMatch(/\[\d+\.\d s\] starting DynamoDB\n\[.*\] synthesizing[\s\S]*\[.*\] ready/);
     expect(printed.stdout).toContain('queue Berth-plans.fifo -> PlanApplier');
     expect(printed.stdout).toContain(data);
     expect(printed.stdout).toContain(`. ${envFile}`);
-    const env = Object.fromEntries(
-      readFileSync(envFile, 'utf8')
-        .trim()
-        .split('\n')
-        .map((line) => line.replace(/^export /, '').split('=')),
-    );
+    const env = environmentIn(envFile);
     expect(env).toMatchObject({ BERTH_TABLE_NODES: 'Berth-Nodes', AWS_REGION: 'us-east-1' });
     const sqs = new SQSClient({ endpoint: env.AWS_ENDPOINT_URL_SQS });
     const input = { QueueUrl: env.BERTH_QUEUE_PLANS, AttributeNames: ['VisibilityTimeout' as const] };
@@ -73,6 +93,41 @@ describe('npm start', () => {
     // It loads CDK, synthesizes and bundles, all from nothing, beside other tests.
   }, 120_000);
 
+  test('simulates a cluster with --kubeconfig, that kubectl and berth find, and that the node scaler looks after', async () => {
+    const [file, envFile] = [join(directory, 'kubeconfig'), join(directory, 'env')];
+    const { printed, ended, kill } = await started('--kubeconfig', file, '--write-env', envFile);
+    expect(printed.stdout).toContain('Ticks -> NodeScaler');
+    for (const words of ['get nodes', 'apply -f deploy/kubernetes/example.yaml', 'get gsn -w']) {
+      expect(printed.stdout).toContain(`\n  kubectl --kubeconfig ${file} ${words}\n`);
+    }
+    expect(printed.stdout).toContain('\n  npm run berth -- scaler status');
+
+    const kubectl = new Kubectl(directory);
+    kubectl.use(readFileSync(file, 'utf8'));
+    const nodes = cells(
+      await kubectl.say('get', 'nodes', '--no-headers', '-l', 'eks.amazonaws.com/nodegroup=gameserver'),
+    );
+    expect(nodes.map(([, status]) => status)).toEqual(['Ready', 'Ready']);
+    expect(await kubectl.say('get', 'gs', '--all-namespaces')).toContain('Allocated');
+    await kubectl.say('apply', '-f', EXAMPLE);
+    const { status, out, err } = await berthCommand(environmentIn(envFile), ['scaler', 'check']);
+    expect({ status, err }).toEqual({ status: 0, err: '' });
+    // On a Friday evening it is more than one.
+    expect(out).toMatch(/\ngame +eks 2 of 0\.\.10 [\s\S]*\ngame: would order \d+ nodes?\n/);
+
+    kill('SIGTERM');
+    expect(await ended).toBe(0);
+  }, 120_000);
+
+  test('keeps a kubeconfig that is none of its own', async () => {
+    const file = join(directory, 'kubeconfig');
+    writeFileSync(file, 'clusters: [{ name: real, cluster: { server: https://example.com } }]');
+    const { printed, ended } = run('--kubeconfig', file);
+    expect(await ended).toBe(1);
+    expect(printed.stderr).toMatch(/^Cannot start: .*\/kubeconfig is there already, .*: name another file\n$/);
+    expect(readFileSync(file, 'utf8')).toContain('https://example.com');
+  });
+
   test.each([
     { args: ['--nonsense'], message: "unknown option '--nonsense'" },
     { args: ['extra'], message: 'too many arguments' },
@@ -86,7 +141,8 @@ describe('npm start', () => {
   test('tells what it can do', async () => {
     const { printed, ended } = run('--help');
     expect(await ended).toBe(0);
-    for (const option of ['--data <dir>', '--write-env <file>', '--quiet']) expect(printed.stdout).toContain(option);
+    for (const option of ['--data <dir>', '--write-env <file>', '--kubeconfig <file>', '--quiet'])
+      expect(printed.stdout).toContain(option);
   });
 
   test('that cannot start says why in one line, with status 1', async () => {

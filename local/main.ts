@@ -1,12 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { type Engine, startEngine } from './engine.ts';
+import { writeKubeconfig } from './kubeconfig-file.ts';
 import { formatLogLine } from './log.ts';
 import { exportLines, summary } from './main-output.ts';
+import type { Outside } from './outside/outside.ts';
+import { startStandingCluster } from './outside/standing-cluster.ts';
+import { readableLine } from './readable-line.ts';
 
 interface Options {
   readonly data?: string;
   readonly writeEnv?: string;
+  readonly kubeconfig?: string;
   readonly quiet?: true;
 }
 
@@ -18,6 +23,7 @@ const options = new Command('npm start --')
   .option('--data <dir>', 'keep tables and queues in this directory (default: in memory, gone at the end)')
   // Not --env-file: Node 20 takes that for its own, wherever it stands.
   .option('--write-env <file>', 'write the environment variables for clients to this file')
+  .option('--kubeconfig <file>', 'simulate a cluster for the node scaler too, and write its kubeconfig to this file')
   .option('--quiet', 'print no lines of log')
   .helpOption('--help', 'show this help')
   .allowExcessArguments(false)
@@ -49,26 +55,37 @@ process.exit();
 
 async function run(): Promise<number> {
   const begin = performance.now();
-  const seconds = () => ((performance.now() - begin) / 1000).toFixed(1);
+  const progress = (step: string) => console.log(`[${((performance.now() - begin) / 1000).toFixed(1)} s] ${step}`);
+  const { data: dataDir, writeEnv, kubeconfig } = options;
+  const cluster = kubeconfig === undefined ? undefined : await startCluster(kubeconfig, progress);
   const engine = await startEngine({
-    dataDir: options.data,
+    dataDir,
+    outside: cluster?.endpoints,
     schedules: true,
-    onProgress: (step) => console.log(`[${seconds()} s] ${step}`),
-    onLog: (line) => {
-      if (options.quiet === undefined) console.log(formatLogLine(line));
+    onProgress: progress,
+    onLog: (entry) => {
+      if (options.quiet === undefined) console.log(formatLogLine({ ...entry, line: readableLine(entry.line) }));
     },
   });
-  if (options.writeEnv !== undefined) writeFileSync(options.writeEnv, `${exportLines(engine.env).join('\n')}\n`);
-  console.log(`[${seconds()} s] ready\n\n${summary(engine, options.writeEnv)}\n`);
-  return await untilStopped(engine);
+  if (writeEnv !== undefined) writeFileSync(writeEnv, `${exportLines(engine.env).join('\n')}\n`);
+  progress(`ready\n\n${summary(engine, { env: writeEnv, kubeconfig })}\n`);
+  return await untilStopped(engine, cluster);
+}
+
+async function startCluster(kubeconfig: string, progress: (step: string) => void): Promise<Outside> {
+  progress('starting a simulated cluster');
+  const cluster = await startStandingCluster();
+  writeKubeconfig(kubeconfig, cluster.kubernetes.kubeconfig());
+  return cluster;
 }
 
 /** The exit status: 0 when somebody asked for the end. */
-async function untilStopped(engine: Engine): Promise<number> {
+async function untilStopped(engine: Engine, cluster: Outside | undefined): Promise<number> {
   const failure = await Promise.race([stopRequested, engine.failed]);
   if (failure !== undefined) console.error(failure.message);
   console.log('stopping');
   await engine.stop();
+  await cluster?.close();
   console.log('stopped');
   return failure === undefined ? 0 : 1;
 }

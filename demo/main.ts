@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { checkOutputs, type DemoOptions, parseOptions } from './options.ts';
+import { checkOutputs, type DemoOptions, parseOptions, type WorkloadDemoOptions } from './options.ts';
 import { progressDisplay } from './report/progress.ts';
 import { StoppedError, stopSignal } from './stop-signal.ts';
 import { badNodesFor, withBadNodes } from './workload/bad-nodes.ts';
@@ -17,6 +17,13 @@ const clock = () => performance.now();
 /** Runs the demo; answers with the exit status. */
 async function demo(options: DemoOptions): Promise<number> {
   await checkOutputs(options);
+  if (options.kind === 'workload') return workloadDemo(options);
+  const signal = stopSignal();
+  const { scalerDemo } = await import('./scaler/demo.ts');
+  return scalerDemo({ ...options, output: process.stdout, clock, signal });
+}
+
+async function workloadDemo(options: WorkloadDemoOptions): Promise<number> {
   const { files, seed, workers, quiet } = options;
   const plain = files === undefined ? generateWorkload(seed) : await readOpenb(files.nodes, files.tasks);
   const badNodes = badNodesFor(plain, options.badNodes);

@@ -30,3 +30,13 @@ export function simulatedTime(seconds: number): string {
   const two = (value: number) => String(value).padStart(2, '0');
   return `day ${Math.floor(minutes / 1_440)}, ${two(Math.floor(minutes / 60) % 24)}:${two(minutes % 60)}`;
 }
+
+/** 23:05, of a clock on a wall in `timezone`. */
+export function clockTime(at: number, timezone: string): string {
+  return new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: timezone }).format(at);
+}
+
+/** The host of a private DNS name: `ip-10-0-0-7` of `ip-10-0-0-7.eu-central-1.compute.internal`. */
+export function nodeText(node: string): string {
+  return node.split('.')[0] ?? node;
+}

@@ -7,6 +7,7 @@ import { BadInputError } from './workload/problems.ts';
 
 test('what is asked for, and what is there without asking', () => {
   expect(parseOptions([])).toEqual({
+    kind: 'workload',
     files: undefined,
     workers: 4,
     seed: 1,
@@ -33,6 +34,7 @@ test('what is asked for, and what is there without asking', () => {
     '--quiet',
   ];
   expect(parseOptions(all)).toEqual({
+    kind: 'workload',
     files: { nodes: 'n', tasks: 't' },
     workers: 8,
     seed: 0,
@@ -41,6 +43,14 @@ test('what is asked for, and what is there without asking', () => {
     report: 'r',
     quiet: true,
   });
+});
+
+test('a scene of the node scaler has options of its own', () => {
+  const none = { json: undefined, report: undefined, kubeconfig: undefined, quiet: false };
+  expect(parseOptions(['--scaler'])).toEqual({ kind: 'scaler', seed: 1, ...none });
+  const given = { json: 'j', report: 'r', kubeconfig: 'k', quiet: true };
+  const all = ['--scaler', '--seed', '7', '--json', 'j', '--report', 'r', '--kubeconfig', 'k', '--quiet'];
+  expect(parseOptions(all)).toEqual({ kind: 'scaler', seed: 7, ...given });
 });
 
 test('--help is printed and asks for nothing', () => {
@@ -65,7 +75,13 @@ test.each([
   [['--nodes'], "option '--nodes <file>' argument missing"],
   [['--nodez', 'n'], "unknown option '--nodez'"],
   [['more'], 'too many arguments'],
-  [['--json', 'same', '--report', 'same'], '--json and --report need two files, this is one'],
+  [['--json', 'same', '--report', 'same'], 'need a file each, and two of these are one'],
+  [['--scaler', '--json', 'same', '--kubeconfig', 'same'], 'need a file each, and two of these are one'],
+  [['--scaler', '--nodes', 'n', '--tasks', 't'], '--scaler and --nodes exclude each other'],
+  [['--scaler', '--tasks', 't'], '--scaler and --tasks exclude each other'],
+  [['--workers', '4', '--scaler'], '--scaler and --workers exclude each other'],
+  [['--scaler', '--bad-nodes', '0'], '--scaler and --bad-nodes exclude each other'],
+  [['--kubeconfig', 'k'], '--kubeconfig needs --scaler'],
 ])('%j is refused', (argv, message) => {
   expect(() => parseOptions(argv)).toThrow(BadInputError);
   expect(() => parseOptions(argv)).toThrow(message);

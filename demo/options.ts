@@ -4,17 +4,33 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { TRACKER_DEFAULTS } from '../lib/settings.ts';
 import { BadInputError } from './workload/problems.ts';
 
-export interface DemoOptions {
+/** Files to be written, and how much is printed. */
+interface OutputOptions {
+  readonly json: string | undefined;
+  readonly report: string | undefined;
+  readonly quiet: boolean;
+}
+
+/** A workload is replayed. */
+export interface WorkloadDemoOptions extends OutputOptions {
+  readonly kind: 'workload';
   /** Files of the openb format, both or none. */
   readonly files: { readonly nodes: string; readonly tasks: string } | undefined;
   readonly workers: number;
   readonly seed: number;
   /** Nodes to be added that look good to the workers and refuse whatever is placed on them. */
   readonly badNodes: number;
-  readonly json: string | undefined;
-  readonly report: string | undefined;
-  readonly quiet: boolean;
 }
+
+/** An evening and a night of the node scaler are played. */
+export interface ScalerDemoOptions extends OutputOptions {
+  readonly kind: 'scaler';
+  readonly seed: number;
+  /** File for the kubeconfig of the simulated cluster. */
+  readonly kubeconfig: string | undefined;
+}
+
+export type DemoOptions = WorkloadDemoOptions | ScalerDemoOptions;
 
 const MAX_WORKERS = 64;
 const MAX_SEED = 2_147_483_647;
@@ -36,21 +52,46 @@ export function parseOptions(argv: readonly string[]): DemoOptions | undefined {
       throw new BadInputError(error.message.replace(/^error: /, ''), { cause: error });
     throw error;
   }
-  const { nodes, tasks, workers, seed, badNodes, json, report, quiet } = command.opts<CommandLine>();
-  if ((nodes === undefined) !== (tasks === undefined)) {
-    const [given, missing] = nodes === undefined ? ['--tasks', '--nodes'] : ['--nodes', '--tasks'];
-    throw new BadInputError(`${given} needs ${missing} too: the nodes and the tasks of a trace belong together`);
+  const given = command.opts<CommandLine>();
+  const { json, report, kubeconfig } = given;
+  const outputs = [json, report, kubeconfig].filter((file) => file !== undefined);
+  if (new Set(outputs).size < outputs.length) {
+    throw new BadInputError('--json, --report and --kubeconfig need a file each, and two of these are one');
   }
-  const files = nodes === undefined || tasks === undefined ? undefined : { nodes, tasks };
-  if (json !== undefined && json === report) throw new BadInputError('--json and --report need two files, this is one');
-  return { files, workers, seed, badNodes, json, report, quiet };
+  return given.scaler ? scalerOptions(command, given) : workloadOptions(given);
 }
 
+function scalerOptions(command: Command, { seed, json, report, kubeconfig, quiet }: CommandLine): ScalerDemoOptions {
+  for (const name of ['nodes', 'tasks', 'workers', 'badNodes'] as const) {
+    if (command.getOptionValueSource(name) !== 'cli') continue;
+    const option = command.options.find((one) => one.attributeName() === name)?.long;
+    throw new BadInputError(`--scaler and ${option} exclude each other: it plays its own scene, and no workload`);
+  }
+  return { kind: 'scaler', seed, json, report, kubeconfig, quiet };
+}
+
+function workloadOptions(given: CommandLine): WorkloadDemoOptions {
+  const { nodes, tasks, workers, seed, badNodes, json, report, kubeconfig, quiet } = given;
+  if (kubeconfig !== undefined) {
+    throw new BadInputError('--kubeconfig needs --scaler: there is no cluster of Kubernetes in a workload');
+  }
+  if ((nodes === undefined) !== (tasks === undefined)) {
+    const [one, missing] = nodes === undefined ? ['--tasks', '--nodes'] : ['--nodes', '--tasks'];
+    throw new BadInputError(`${one} needs ${missing} too: the nodes and the tasks of a trace belong together`);
+  }
+  const files = nodes === undefined || tasks === undefined ? undefined : { nodes, tasks };
+  return { kind: 'workload', files, workers, seed, badNodes, json, report, quiet };
+}
+
+type Outputs = Pick<OutputOptions, 'json' | 'report'> & { readonly kubeconfig?: string | undefined };
+
 /** @throws BadInputError if one of the files to be written cannot be: now, not after minutes of work. */
-export async function checkOutputs({ json, report }: Pick<DemoOptions, 'json' | 'report'>): Promise<void> {
+export async function checkOutputs(options: Outputs): Promise<void> {
+  const { json, report, kubeconfig } = options;
   for (const [option, file] of [
     ['--json', json],
     ['--report', report],
+    ['--kubeconfig', kubeconfig],
   ] as const) {
     const why = file === undefined ? undefined : await whyUnwritable(file);
     if (why !== undefined) throw new BadInputError(`${option} ${file}: ${why}`);
@@ -63,8 +104,10 @@ interface CommandLine {
   readonly workers: number;
   readonly seed: number;
   readonly badNodes: number;
+  readonly scaler: boolean;
   readonly json?: string;
   readonly report?: string;
+  readonly kubeconfig?: string;
   readonly quiet: boolean;
 }
 
@@ -86,6 +129,12 @@ function demoCommand(): Command {
       wholeNumber(0, MAX_BAD_NODES),
       0,
     )
+    .option(
+      '--scaler',
+      'play an evening and a night of the node scaler instead, with a simulated EKS: a pool from 3 nodes to 12 and back',
+      false,
+    )
+    .option('--kubeconfig <file>', 'with --scaler: write a kubeconfig of the simulated cluster to this file')
     .option('--json <file>', 'write the summary to this file')
     .option('--report <file>', 'write a page with charts to this file (HTML)')
     .option('--quiet', 'print the summary alone', false)

@@ -9,12 +9,16 @@ export function section(title: string, text: string, ...drawings: readonly strin
 
 export type Cell = string | number;
 
-/** A table whose numbers stand at the right; nothing if it has no rows. */
+/** A table whose numbers stand at the right, and whose times are not broken; nothing if it has no rows. */
 export function table(title: string, heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
   if (rows.length === 0) return '';
   const numeric = (column: number) => rows.every((row) => typeof row[column] === 'number');
   const name = (column: number) => heads[column] === 'Such as';
-  const kind = (column: number) => (numeric(column) ? ' class="number"' : name(column) ? ' class="name"' : '');
+  const times = (column: number) => rows.every((row) => /^(\d\d:\d\d|–)$/.test(String(row[column])));
+  const kind = (column: number) => {
+    if (numeric(column)) return ' class="number"';
+    return times(column) ? ' class="time"' : name(column) ? ' class="name"' : '';
+  };
   const head = heads.map((name, column) => `<th scope="col"${kind(column)}>${escaped(name)}</th>`).join('');
   const cell = (value: Cell, column: number) =>
     `<td${kind(column)}>${escaped(typeof value === 'number' ? figure(value) : value)}</td>`;

@@ -1,3 +1,17 @@
+/** What the report of the node scaler draws: classes of nodes, states of servers. */
+const SCALER_TONES = [
+  'active',
+  'pending',
+  'draining',
+  'held',
+  'lost',
+  'allocated',
+  'ready',
+  'starting',
+  'ending',
+  'target',
+];
+
 /** The page's look. Colours are told apart by people who see no red or no green, on light and on dark. */
 export const PAGE_STYLE = `
 :root {
@@ -7,6 +21,8 @@ export const PAGE_STYLE = `
   --running: #2a6fd0; --waiting: #c98a00;
   --applied: #2a6fd0; --partial: #e0a526; --rejected: #c8403a;
   --code-0: #5b4bb5; --code-1: #d9622b; --code-2: #0e9276; --code-3: #c2498c; --code-4: #8a8a83;
+  --active: #2a6fd0; --pending: #e0a526; --draining: #7a5cc0; --held: #8a8a83; --lost: #c8403a;
+  --allocated: #2a6fd0; --ready: #3aa98a; --starting: #e0a526; --ending: #8a8a83; --target: #16161a;
   --good: #0b7a4b; --bad: #b3261e;
 }
 @media (prefers-color-scheme: dark) {
@@ -16,6 +32,8 @@ export const PAGE_STYLE = `
     --running: #5b9bf0; --waiting: #e5b13c;
     --applied: #5b9bf0; --partial: #e5b13c; --rejected: #ef6a62;
     --code-0: #9a8cf0; --code-1: #ef8450; --code-2: #2fb795; --code-3: #e57ab4; --code-4: #8f8f98;
+    --active: #5b9bf0; --pending: #e5b13c; --draining: #a78bfa; --held: #8f8f98; --lost: #ef6a62;
+    --allocated: #5b9bf0; --ready: #2fb795; --starting: #e5b13c; --ending: #8f8f98; --target: #f1f1ee;
     --good: #4cc38a; --bad: #ff8a80;
   }
 }
@@ -44,6 +62,7 @@ th, td { padding: 6px 14px 6px 0; text-align: left; vertical-align: top; border-
 tr:last-child td { border-bottom: 0; }
 th { color: var(--soft); font-weight: 550; font-size: .84rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.time { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .name { white-space: nowrap; color: var(--soft); }
 th:last-child, td:last-child { padding-right: 0; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 20px; margin: 6px 0 2px; padding: 0; list-style: none; font-size: .9rem; }
@@ -60,10 +79,15 @@ th:last-child, td:last-child { padding-right: 0; }
 .swatch.again { opacity: .55; }
 .chart .level { stroke: var(--bad); stroke-dasharray: 3 4; }
 .chart .area { opacity: .16; }
+.chart .stack { opacity: .85; }
+.chart .line.target { stroke-dasharray: 6 3; }
+.chart .event { stroke: var(--soft); stroke-dasharray: 2 3; pointer-events: none; }
+.chart .sign { fill: var(--card); stroke: var(--soft); }
+.chart .sign-text { fill: var(--ink); font-size: 10.5px; font-weight: 600; }
 .chart .hover { fill: transparent; }
 .chart .hover:hover { fill: var(--ink); fill-opacity: .07; }
 .chart .empty { font-size: 14px; }
-${tones(['cpu', 'memory', 'gpu', 'running', 'waiting', 'applied', 'partial', 'rejected', 'code-0', 'code-1', 'code-2', 'code-3', 'code-4'])}
+${tones(['cpu', 'memory', 'gpu', 'running', 'waiting', 'applied', 'partial', 'rejected', 'code-0', 'code-1', 'code-2', 'code-3', 'code-4', ...SCALER_TONES])}
 @media print { body { background: none; } section, .tiles li { break-inside: avoid; } }
 `;
 
@@ -71,7 +95,7 @@ function tones(names: readonly string[]): string {
   return names
     .map(
       (name) =>
-        `.chart .line.${name} { stroke: var(--${name}); } .chart .area.${name}, .chart .bar.${name}, .chart .dot.${name} { fill: var(--${name}); } .swatch.${name} { background: var(--${name}); }`,
+        `.chart .line.${name} { stroke: var(--${name}); } .chart .area.${name}, .chart .stack.${name}, .chart .bar.${name}, .chart .dot.${name} { fill: var(--${name}); } .swatch.${name} { background: var(--${name}); }`,
     )
     .join('\n');
 }

@@ -2,47 +2,43 @@ import { duration, figure, whole } from '../numbers.ts';
 import type { Replay } from '../run/replay.ts';
 import type { Workload } from '../workload/workload.ts';
 import { badNodesPart } from './bad-nodes-part.ts';
-import { escaped } from './charts/svg.ts';
 import { allocationChart, plansChart, refusalsChart, runningChart, waitingChart } from './figures.ts';
+import { pageFrame, tileList } from './page-frame.ts';
 import { type Cell, section, table } from './page-parts.ts';
-import { PAGE_STYLE } from './page-style.ts';
 import type { Summary } from './summary.ts';
 
 /** The report: one HTML page that needs nothing else, in light and dark, with every number of the summary. */
 export function reportPage(summary: Summary, replay: Replay, workload: Workload): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Berth: ${escaped(headline(summary))}</title>
-<style>${PAGE_STYLE}</style>
-</head>
-<body>
-<main>
-<header>
-<p class="brand">Berth</p>
-<h1>${escaped(headline(summary))}</h1>
-<p class="lead">${escaped(lead(summary))}</p>
-</header>
-${tiles(summary)}
-${section('Allocation', 'How much of the cluster the running tasks hold, over simulated time.', allocationChart(replay, workload))}
-${section('Tasks', 'Tasks that run, and tasks that wait because there is no room for them at present.', runningChart(replay), waitingPart(summary, replay))}
-${section('Plans', 'Plans of all workers by what became of them, over the time that the replay took.', plansChart(replay))}
-${section('Refusals', refusalsText(summary), refusalsChart(replay))}
-${summary.badNodes === undefined ? '' : badNodesPart(summary.badNodes, summary.replay.seconds)}
-<div class="columns">
-${neverTable(summary)}
-${refusalsTable(summary)}
-${costsTable(summary)}
-${uncontendedTable(summary)}
-${invariantsTable(summary)}
-</div>
-</main>
-</body>
-</html>
-`;
+  return pageFrame(
+    headline(summary),
+    lead(summary),
+    tiles(summary),
+    section(
+      'Allocation',
+      'How much of the cluster the running tasks hold, over simulated time.',
+      allocationChart(replay, workload),
+    ),
+    section(
+      'Tasks',
+      'Tasks that run, and tasks that wait because there is no room for them at present.',
+      runningChart(replay),
+      waitingPart(summary, replay),
+    ),
+    section(
+      'Plans',
+      'Plans of all workers by what became of them, over the time that the replay took.',
+      plansChart(replay),
+    ),
+    section('Refusals', refusalsText(summary), refusalsChart(replay)),
+    summary.badNodes === undefined ? '' : badNodesPart(summary.badNodes, summary.replay.seconds),
+    '<div class="columns">',
+    neverTable(summary),
+    refusalsTable(summary),
+    costsTable(summary),
+    uncontendedTable(summary),
+    invariantsTable(summary),
+    '</div>',
+  );
 }
 
 function headline({ workload }: Summary): string {
@@ -63,7 +59,7 @@ function tiles(summary: Summary): string {
   const checked = invariants.reduce((sum, invariant) => sum + invariant.checked, 0);
   const never = tasks.neverPlaceable.reduce((sum, { tasks: count }) => sum + count, 0);
   const all = Object.values(plans).reduce((sum, count) => sum + count, 0);
-  const entries: readonly (readonly [value: string, name: string, note: string, tone?: string])[] = [
+  return tileList([
     [whole(tasks.placed), 'tasks placed', `${whole(ended)} ended, ${whole(tasks.waited)} waited for room`],
     [whole(never), 'never placeable', 'fit no empty node'],
     [
@@ -73,10 +69,7 @@ function tiles(summary: Summary): string {
     ],
     [figure(replay.placementsPerSecond), 'placements a second', `${figure(replay.plansPerSecond)} plans a second`],
     [whole(broken), 'broken invariants', `of ${whole(checked)} facts checked`, broken === 0 ? 'good' : 'bad'],
-  ];
-  const tile = ([value, name, note, tone = '']: (typeof entries)[number]) =>
-    `<li class="${tone}"><strong>${escaped(value)}</strong><span>${escaped(name)}</span><small>${escaped(note)}</small></li>`;
-  return `<ul class="tiles">${entries.map(tile).join('')}</ul>`;
+  ]);
 }
 
 function refusalsText({ badNodes }: Summary): string {

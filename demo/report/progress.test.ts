@@ -37,7 +37,7 @@ test('without a terminal a line every few seconds', () => {
   const { shown, pass, text } = display(false);
   shown.step('replaying');
   for (let at = 0; at < 12; at += 1) {
-    shown.replay({ ...PROGRESS, plans: at * 10 });
+    shown.progress({ ...PROGRESS, plans: at * 10 });
     pass(1_000);
   }
   shown.end();
@@ -52,7 +52,7 @@ test('without a terminal a line every few seconds', () => {
 
 test('on a terminal a bar, which is put away at the end', () => {
   const { shown, text } = display(true);
-  shown.replay(PROGRESS);
+  shown.progress(PROGRESS);
   shown.end();
   shown.end();
   expect(text()).toContain('50% | 1,200 placed, 800 ended of 2,000 | day 1, 01:00 |');
@@ -61,7 +61,7 @@ test('on a terminal a bar, which is put away at the end', () => {
 test('quiet: nothing at all', () => {
   const { shown, text } = display(true, true);
   shown.step('starting');
-  shown.replay(PROGRESS);
+  shown.progress(PROGRESS);
   shown.end();
   expect(text()).toBe('');
 });

@@ -1,6 +1,6 @@
-import Table from 'cli-table3';
 import { duration, figure, whole } from '../numbers.ts';
 import { badNodesLines } from './bad-nodes-lines.ts';
+import { plainTable } from './plain-table.ts';
 import type { Summary } from './summary.ts';
 import type { Line } from './table-line.ts';
 
@@ -14,43 +14,8 @@ export function summaryTable(summary: Summary): string {
     ['Without contention', uncontendedLines(summary)],
     ['Invariants', invariantLines(summary)],
   ] as const;
-  const table = new Table({
-    chars: BARE,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
-    colAligns: ['left', 'right', 'left'],
-  });
-  for (const [title, lines] of sections) {
-    if (table.length > 0) table.push(['', '', '']);
-    table.push([title, '', '']);
-    for (const [name, value, note = ''] of lines) table.push([`  ${name}`, value, note]);
-  }
-  const written = table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd());
-  return [...written, ...brokenLines(summary)].join('\n');
+  return [...plainTable(sections), ...brokenLines(summary)].join('\n');
 }
-
-/** No lines: columns alone are enough for an eye, and for grep. */
-const BARE = Object.fromEntries(
-  [
-    'top',
-    'top-mid',
-    'top-left',
-    'top-right',
-    'bottom',
-    'bottom-mid',
-    'bottom-left',
-    'bottom-right',
-    'left',
-    'left-mid',
-    'mid',
-    'mid-mid',
-    'right',
-    'right-mid',
-    'middle',
-  ].map((edge) => [edge, '']),
-);
 
 function taskLines({ workload, tasks }: Summary): Line[] {
   const { complete, failed } = tasks.ended;

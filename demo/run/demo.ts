@@ -119,7 +119,7 @@ async function onEngine(
     reportRunning: placeable.length <= REPORT_RUNNING_UP_TO,
     clock,
     signal,
-    onProgress: (progress) => display.replay(progress),
+    onProgress: (progress) => display.progress(progress),
     onResult: loopGuard(badNodes),
     atHalf: async () => void checks.push(await auditNow(cluster, history, [POOL])),
   });

@@ -89,7 +89,10 @@ function yAxis({ label: name, ticks }: Axis, { y, left, right, top }: Plot): str
 function xAxis({ label: name, ticks }: Axis, { x, left, right, bottom }: Plot): string[] {
   const marks = ticks.flatMap(({ at, text }) => [
     element('line', { class: 'mark', x1: x(at), x2: x(at), y1: bottom, y2: bottom + 5 }),
-    label(x(at), bottom + 19, text, { 'text-anchor': 'middle', class: 'tick' }),
+    // In the middle it would be cut off at the edge of the drawing.
+    x(at) < right
+      ? label(x(at), bottom + 19, text, { 'text-anchor': 'middle', class: 'tick' })
+      : label(WIDTH, bottom + 19, text, { 'text-anchor': 'end', class: 'tick' }),
   ]);
   return [...marks, label((left + right) / 2, bottom + 39, name, { 'text-anchor': 'middle', class: 'unit' })];
 }

@@ -1,5 +1,6 @@
-import { type Axis, type ChartFrame, chart, label, type Plot, type Series } from './chart.ts';
-import { element, escaped } from './svg.ts';
+import { type ChartFrame, chart, label, type Plot, type Series } from './chart.ts';
+import { hovers } from './hovers.ts';
+import { element } from './svg.ts';
 
 export interface LineChart extends Omit<ChartFrame, 'legend'> {
   readonly series: readonly (Series & {
@@ -90,28 +91,6 @@ function dot({ x, y, left, right }: Plot, { at, value, tone, text }: Mark): stri
     element('circle', { class: `dot ${tone}`, cx, cy, r: 4.5 }),
     label(from, cy + 17, text, { 'text-anchor': anchor }),
   ];
-}
-
-/** Invisible strips, each with what it stands for: browsers show it beside the pointer, without a script. */
-function hovers(
-  { x, top, bottom, right }: Plot,
-  at: readonly number[],
-  { domain }: Axis,
-  tell: (index: number) => string,
-): string[] {
-  const strips: string[] = [];
-  let from = x(domain[0]);
-  at.forEach((_, index) => {
-    const next = at[index + 1];
-    const to = next === undefined ? right : x(next);
-    if (to - from < 3 && next !== undefined) return;
-    const title = element('title', {}, escaped(tell(index)));
-    strips.push(
-      element('rect', { class: 'hover', x: from, y: top, width: Math.max(0, to - from), height: bottom - top }, title),
-    );
-    from = to;
-  });
-  return strips;
 }
 
 function round(value: number): number {

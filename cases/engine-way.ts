@@ -34,6 +34,8 @@ import { groupOf, type PlanCase, planIdOf } from './plan-case.ts';
 import type { ReaperCase } from './reaper-case.ts';
 import { runReaperInEngine } from './reaper-engine.ts';
 import type { ReaperOutcome } from './reaper-state.ts';
+import type { ScalerCase } from './scaler-case.ts';
+import { ChangingOutside } from './scaler-engine.ts';
 import { type RefusalCounter, windowDifferences } from './window-case.ts';
 
 const APPLIER = 'PlanApplier';
@@ -50,12 +52,14 @@ export class EngineWay implements Way {
   readonly #berth: Berth;
   readonly #quarantineUrl: string;
   readonly #clock: MovableClock;
+  readonly #outside: ChangingOutside;
   #messages = 0;
   #windows = 0;
 
-  private constructor(engine: Engine, clock: MovableClock) {
+  private constructor(engine: Engine, clock: MovableClock, outside: ChangingOutside) {
     this.#engine = engine;
     this.#clock = clock;
+    this.#outside = outside;
     this.#connection = openConnection({ env: engine.env });
     this.#berth = connect({ env: engine.env });
     this.#quarantineUrl = requiredEnv(engine.env, QUEUE_ENV.quarantine);
@@ -64,7 +68,14 @@ export class EngineWay implements Way {
   /** Starts the engine; `onProgress` is told what it is about to do. */
   static async start(onProgress: (step: string) => void = () => undefined): Promise<EngineWay> {
     const clock = new MovableClock();
-    return new EngineWay(await startEngine({ paused: [APPLIER], functionClock: clock, onProgress }), clock);
+    const outside = await ChangingOutside.start();
+    try {
+      const world = { outside: outside.endpoints, onLog: outside.onLog, functionClock: clock };
+      return new EngineWay(await startEngine({ paused: [APPLIER], onProgress, ...world }), clock, outside);
+    } catch (error) {
+      await outside.stop();
+      throw error;
+    }
   }
 
   async stop(): Promise<void> {
@@ -72,6 +83,7 @@ export class EngineWay implements Way {
     this.#connection.dynamo.destroy();
     this.#connection.sqs.destroy();
     await this.#engine.stop();
+    await this.#outside.stop();
   }
 
   async run(planCase: PlanCase, now: EpochMs): Promise<Outcome> {
@@ -97,6 +109,11 @@ export class EngineWay implements Way {
   reaper(reaperCase: ReaperCase, now: EpochMs): Promise<ReaperOutcome> {
     const [engine, connection, berth] = [this.#engine, this.#connection, this.#berth];
     return runReaperInEngine(reaperCase, now, { engine, connection, berth });
+  }
+
+  scaler(scalerCase: ScalerCase): Promise<string[]> {
+    const [engine, connection, clock] = [this.#engine, this.#connection, this.#clock];
+    return this.#outside.differences(scalerCase, { engine, connection, clock });
   }
 
   async window(content: unknown): Promise<string[]> {

@@ -77,7 +77,7 @@ async function engineFor(
 function failing(error: unknown): Way {
   const reason = error instanceof Error ? error.message : String(error);
   const fail = () => Promise.reject(new Error(`the local engine did not start: ${reason}`));
-  return { name: 'engine', run: fail, window: fail, reaper: fail };
+  return { name: 'engine', run: fail, window: fail, reaper: fail, scaler: fail };
 }
 
 function startBar(total: number): SingleBar | undefined {

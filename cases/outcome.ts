@@ -31,6 +31,6 @@ export interface Way {
   /** What did not come as a case of kind `window` expects. */
   window(content: unknown): Promise<string[]>;
   reaper(reaperCase: ReaperCase, now: EpochMs): Promise<ReaperOutcome>;
-  /** What did not come as a case of the scaler expects. A way without it does not run such cases. */
-  scaler?(scalerCase: ScalerCase): Promise<string[]>;
+  /** What did not come as a case of the scaler expects. */
+  scaler(scalerCase: ScalerCase): Promise<string[]>;
 }

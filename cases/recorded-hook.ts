@@ -18,6 +18,8 @@ export interface HookCallSeen {
   readonly seconds: number;
 }
 
+export type HookRpc = 'Validate' | 'Increase' | 'Delete' | 'Size';
+
 /** What a hook answers: a reply, a status of gRPC, or nothing at all. */
 export type HookAnswer =
   | { readonly reply: object }
@@ -39,6 +41,11 @@ export function hookService(): ServiceClientConstructor {
   return loaded.GameServerNode as ServiceClientConstructor;
 }
 
+/** Answers by rpc, or what makes one when it is asked. What it leaves out is answered with success. */
+export type HookAnswers =
+  | Readonly<Record<string, HookAnswer>>
+  | ((rpc: HookRpc, message: unknown) => HookAnswer | undefined | Promise<HookAnswer | undefined>);
+
 const REPLIES: Readonly<Record<string, object>> = {
   Validate: { is_valid: true, details: [] },
   Increase: {},
@@ -49,15 +56,16 @@ const REPLIES: Readonly<Record<string, object>> = {
 /** A hook on a free port of the loopback address, that notes what it is asked and answers as `answers` has it. */
 export async function startRecordedHook(
   { cert, key }: Pick<HookCertificates, 'cert' | 'key'>,
-  answers: Readonly<Record<string, HookAnswer>> = {},
+  answers: HookAnswers = {},
 ): Promise<RecordedHook> {
   const calls: HookCallSeen[] = [];
   const handler =
     (name: string): handleUnaryCall<unknown, unknown> =>
-    (call, answer) => {
+    async (call, answer) => {
       const seconds = Math.round((Number(call.getDeadline()) - Date.now()) / 5000) * 5;
       calls.push({ path: call.getPath(), message: call.request, seconds });
-      const wanted = answers[name] ?? { reply: REPLIES[name] ?? {} };
+      const given = typeof answers === 'function' ? await answers(name as HookRpc, call.request) : answers[name];
+      const wanted = given ?? { reply: REPLIES[name] ?? {} };
       if ('reply' in wanted) answer(null, wanted.reply);
       else if ('code' in wanted) answer(wanted);
     };

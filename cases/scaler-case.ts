@@ -45,6 +45,7 @@ const pod = z.looseObject({
   kind: z.optional(z.string()),
   phase: z.optional(z.string()),
   labels: z.optional(z.record(z.string(), z.string())),
+  terminating: z.optional(z.boolean()),
 });
 export type PodCase = z.infer<typeof pod>;
 
@@ -56,6 +57,7 @@ const provider = z.looseObject({
   desired: z.optional(z.number()),
   instances: z.optional(z.array(z.looseObject({ id: z.string(), state: z.string() }))),
   suspendedProcesses: z.optional(z.array(z.string())),
+  protectedFromScaleIn: z.optional(z.array(z.string())),
   activities: z.optional(z.array(z.looseObject({ status: z.string(), message: z.optional(z.string()) }))),
 });
 export type ProviderCase = z.infer<typeof provider>;

@@ -61,7 +61,8 @@ export function happen(event: Event, world: ScalerWorld, spec: ScalerCase['spec'
 
 type Piece<K extends keyof typeof EVENT_PIECES> = z.output<(typeof EVENT_PIECES)[K]>;
 
-function piece<K extends keyof typeof EVENT_PIECES>(kind: K, event: Event): Piece<K> {
+/** The piece of `event` that describes what has changed. Throws where it is not of its shape. */
+export function piece<K extends keyof typeof EVENT_PIECES>(kind: K, event: Event): Piece<K> {
   const outcome = shaped(EVENT_PIECES[kind], event[kind]);
   if ('problems' in outcome) throw new Error(`event ${event.event}: ${kind}: ${outcome.problems.join('; ')}`);
   return outcome.data as Piece<K>;

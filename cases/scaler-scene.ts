@@ -1,6 +1,6 @@
 import { MARKS } from '../lib/scaler/marks.ts';
 import { instanceOf } from '../lib/scaler/membership.ts';
-import type { Group, ObservedGameServer, ObservedNode, ObservedPod } from '../lib/scaler/observation.ts';
+import type { Group, Ledger, ObservedGameServer, ObservedNode, ObservedPod } from '../lib/scaler/observation.ts';
 import type { EpochMs } from '../lib/time.ts';
 import type { GameServerCase, NodeCase, PodCase, ProviderCase, ScalerCase } from './scaler-case.ts';
 import { ScalerWorld } from './scaler-world.ts';
@@ -18,26 +18,51 @@ export function worldOf({ spec, cluster, provider }: ScalerCase): ScalerWorld {
   for (const one of cluster.nodes ?? []) addNode(world, one, spec);
   for (const one of cluster.gameServers ?? []) addServer(world, one);
   for (const one of cluster.pods ?? []) addPod(world, one);
-  const { pendingDeletions = [], pendingIncrease } = cluster.ledger ?? {};
-  world.ledger = {
+  world.ledger = ledgerOf(cluster, (uid) => uid);
+  return world;
+}
+
+/** What is remembered at first. `uidOf`: the uid that a node has which the case gives this one. */
+export function ledgerOf({ ledger, nodes = [] }: ScalerCase['cluster'], uidOf: (uid: string) => string): Ledger {
+  const { pendingDeletions = [], pendingIncrease } = ledger ?? {};
+  const order = pendingIncrease && {
+    count: pendingIncrease.count,
+    since: at(pendingIncrease.since),
+    baseline: (pendingIncrease.baseline ?? nodes.map(caseUidOf)).map(uidOf),
+  };
+  return {
     version: 1,
     pendingDeletions: pendingDeletions.map(({ node, uid, instance, since }) => ({
       node,
-      uid,
+      uid: uidOf(uid),
       ...(instance === undefined ? {} : { instance }),
       since: at(since),
     })),
-    ...(pendingIncrease
-      ? {
-          pendingIncrease: {
-            count: pendingIncrease.count,
-            since: at(pendingIncrease.since),
-            baseline: pendingIncrease.baseline ?? [...world.nodes.values()].map(({ uid }) => uid),
-          },
-        }
-      : {}),
+    ...(order ? { pendingIncrease: order } : {}),
   };
-  return world;
+}
+
+export function caseUidOf({ name, uid }: NodeCase): string {
+  return uid ?? `uid-${name}`;
+}
+
+/** A GameServerNode of a case. */
+export interface ObjectCase {
+  readonly name: string;
+  readonly createdAt: string | undefined;
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** The objects of a case, its own first, whose spec is `spec` by now. */
+export function objectsOf({ cluster }: ScalerCase, spec: ScalerCase['spec']): ObjectCase[] {
+  const { createdAt, ...own } = spec as ScalerCase['spec'] & { createdAt?: string };
+  const others = (cluster.otherGameServerNodes ?? []).map(({ name, createdAt: made, selectsSamePool }) => ({
+    name,
+    createdAt: made,
+    // The file says nothing of what it wants; what it does is not what the case is about.
+    spec: { ...own, paused: true, ...(selectsSamePool ? {} : { config: { nodegroup: name } }) },
+  }));
+  return [{ name: OBJECT, createdAt, spec: own }, ...others];
 }
 
 export function at(text: string | undefined): EpochMs {
@@ -77,13 +102,14 @@ export function joinNode(world: ScalerWorld, one: NodeCase, spec: ScalerCase['sp
   world.group = { ...world.group, instances: new Map(world.group.instances).set(instance, 'InService') };
 }
 
-function observedNode(one: NodeCase, { config }: ScalerCase['spec'], resourceVersion: string): ObservedNode {
+/** A node as a tick sees it. */
+export function observedNode(one: NodeCase, { config }: ScalerCase['spec'], resourceVersion: string): ObservedNode {
   const { cordonedBy = 'none', cordonedAt } = one;
   const nodegroup = (config as { nodegroup?: string } | undefined)?.nodegroup;
   const marked = cordonedBy !== 'none' && cordonedBy !== 'admin';
   return {
     name: one.name,
-    uid: one.uid ?? `uid-${one.name}`,
+    uid: caseUidOf(one),
     resourceVersion,
     providerId: one.providerID ?? '',
     labels: {

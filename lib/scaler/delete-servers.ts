@@ -45,7 +45,7 @@ async function deleteServer(context: TickContext, seen: ObservedGameServer): Pro
   if (!again.ok || again.value === undefined || again.value.uid !== seen.uid) return;
   if (isProtected(again.value)) return note(context, 'deleteGameServer', seen.name, first.error);
   const { value } = again;
-  if (!isDeletable(value)) return;
+  if (!isDeletable(value) || !mayBegin(context, 'deleteGameServer')) return;
   // Once: what changes without pause is left for the next tick.
   const second = await attempt(context, 'deleteGameServer', seen.name, () => context.cluster.deleteGameServer(value));
   if (second.ok) deleted(context, value);

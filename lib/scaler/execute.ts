@@ -49,7 +49,7 @@ async function patch(
   if (!read.ok || read.value === undefined) return;
   const fresh = read.value;
   const refuse = { cordon: refuseCordon, uncordon: refuseUncordon, unmark: refuseUnmark }[kind];
-  if (refuse(fresh, node, context.object) !== undefined) return;
+  if (refuse(fresh, node, context.object) !== undefined || !mayBegin(context, kind)) return;
   const annotations = kind === 'cordon' ? cordonMarks(context.object, context.clock()) : NO_MARKS;
   const unschedulable = kind === 'unmark' ? {} : { unschedulable: kind === 'cordon' };
   const answer = await attempt(context, kind, name, () =>
@@ -64,7 +64,15 @@ async function patch(
 async function increase(context: TickContext, { entry, ...order }: Order): Promise<void> {
   if (!mayBegin(context, 'increase')) return;
   const before = context.ledger.pendingIncrease;
-  if (entry !== undefined && !(await remember(context, (ledger) => ({ ...ledger, pendingIncrease: entry })))) return;
+  const takeBack = () =>
+    remember(context, (ledger) =>
+      before === undefined ? withoutOrder(ledger) : { ...withoutOrder(ledger), pendingIncrease: before },
+    );
+  if (entry !== undefined) {
+    if (!(await remember(context, (ledger) => ({ ...ledger, pendingIncrease: entry })))) return;
+    // Whoever was paused meanwhile may have been given up: the order is another run's by now.
+    if (!mayBegin(context, 'increase')) return void (await takeBack());
+  }
   const answer = await attempt(context, 'increase', context.object, () => context.provider.increase(order));
   if (answer.ok) {
     context.deeds.push({ kind: 'increased', by: order.by });
@@ -80,8 +88,6 @@ async function increase(context: TickContext, { entry, ...order }: Order): Promi
       message: `whether ${order.by} machines were ordered is not known: ${message}`,
     });
   } else if (entry !== undefined) {
-    await remember(context, (ledger) =>
-      before === undefined ? withoutOrder(ledger) : { ...withoutOrder(ledger), pendingIncrease: before },
-    );
+    await takeBack();
   }
 }

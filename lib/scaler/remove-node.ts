@@ -62,7 +62,8 @@ async function endMachine(context: TickContext, { node, instance }: PoolNode, fr
     if (!written) return false;
   }
   const marked = await mark(context, fresh, instance);
-  if (marked === undefined) return false;
+  // Whoever was paused since the node was looked at does not know what is on it now: the next tick looks again.
+  if (marked === undefined || !mayBegin(context, 'endMachine')) return false;
   const answer = await attempt(context, 'endMachine', name, () => context.provider.endMachine(machine));
   if (answer.ok) {
     context.deeds.push({ kind: 'machine-ended', ...machine });
@@ -108,7 +109,7 @@ export async function finishMachine(context: TickContext, entry: PendingDeletion
   if (!mayBegin(context, 'endMachine')) return;
   const { node, instance, uid } = entry;
   const group = await attempt(context, 'read', node, () => context.provider.inspect());
-  if (!group.ok || refuseMachine(instance, group.value) !== undefined) return;
+  if (!group.ok || refuseMachine(instance, group.value) !== undefined || !mayBegin(context, 'endMachine')) return;
   const machine = { node, ...(instance === undefined ? {} : { instance }) };
   const answer = await attempt(context, 'endMachine', node, () => context.provider.endMachine(machine));
   if (answer.ok) {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Intercept, WorldCall } from '../../cases/scaler-world.ts';
 import { CallError } from '../../lib/scaler/call-error.ts';
 import { MARKS } from '../../lib/scaler/marks.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import { ScalerBed } from './bed.ts';
 
 /** What happens between the plan of a tick and its deeds, and must be seen right before them. */
@@ -132,4 +133,68 @@ it('whoever cannot write down what is under way does nothing more in this tick',
     return act();
   });
   expect(writes).toHaveLength(1);
+});
+
+describe('a function that is paused until its time is over', () => {
+  /** It hears of the first answer to `operation` only then. */
+  function pausedAfter(bed: ScalerBed, operation: WorldCall['operation']): Intercept {
+    return async (call, act) => {
+      const result = act();
+      if (call.operation === operation) bed.now = (bed.now + 60_000) as EpochMs;
+      return result;
+    };
+  }
+
+  it.each(['podsOn', 'annotate'] as const)('after %s ends no machine', async (operation) => {
+    const bed = bedWith(2, 1);
+    bed.drain('n2');
+    await bed.tick(pausedAfter(bed, operation));
+    expect(bed.takeLog()).toMatchObject({ instancesDeleted: [], nodesDeleted: [] });
+  });
+
+  it('ends none whose node is gone either', async () => {
+    const bed = bedWith(2, 1);
+    bed.world.nodes.delete('n2');
+    const pendingDeletions = [{ node: 'n2', uid: 'uid-n2', instance: 'i-2', since: bed.now }];
+    bed.world.ledger = { version: 1, pendingDeletions };
+    let inspections = 0;
+    await bed.tick(async (call, act) => {
+      const result = act();
+      // Once before it decides, once before the deed.
+      if (call.operation === 'inspect' && ++inspections === 2) bed.now = (bed.now + 60_000) as EpochMs;
+      return result;
+    });
+    expect(bed.takeLog().instancesDeleted).toEqual([]);
+  });
+
+  it('cordons nothing, and brings nothing back', async () => {
+    const down = bedWith(2, 1);
+    await down.tick(pausedAfter(down, 'readNode'));
+    expect(down.takeLog().changes).toBe(0);
+    const up = bedWith(2, 2);
+    up.drain('n2');
+    await up.tick(pausedAfter(up, 'readNode'));
+    expect(up.takeLog().changes).toBe(0);
+  });
+
+  it('deletes no server that it has looked at again before', async () => {
+    const bed = bedWith(1, 0);
+    bed.drain('n1');
+    const server = bed.addServer('n1', 'Ready');
+    const paused = pausedAfter(bed, 'readGameServer');
+    let deletes = 0;
+    await bed.tick(async (call, act) => {
+      // A label changes, so that the version that was listed is not the one that is there.
+      if (call.operation === 'deleteGameServer' && deletes++ === 0) bed.changeServer(server, {});
+      return paused(call, act);
+    });
+    expect(bed.takeLog().gameServersDeleted).toEqual([]);
+  });
+
+  it('orders nothing of a hook, and takes back that it would: another run has ordered by then', async () => {
+    const bed = new ScalerBed('custom', 2);
+    await bed.tick(pausedAfter(bed, 'writeLedger'));
+    expect(bed.takeLog().increaseBy).toBe(0);
+    expect(bed.world.ledger.pendingIncrease).toBeUndefined();
+  });
 });

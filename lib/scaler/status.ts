@@ -1,5 +1,6 @@
 import { SCALER } from '../settings.ts';
 import type { EpochMs } from '../time.ts';
+import type { Pool } from './classes.ts';
 import type { CronTimes } from './cron-times.ts';
 import { DEGRADED_REASONS, type DegradedReason, type Finding } from './findings.ts';
 import type { Ledger } from './observation.ts';
@@ -84,12 +85,7 @@ export function statusOf(
       ...(group === undefined ? {} : { desired: group.desired, min: group.min, max: group.max }),
     },
     protectedServers: pool.nodes.reduce((sum, one) => sum + one.protectedServers, 0),
-    drains: goingOf(pool, new Set()).map(({ node, cordonedAt, protectedServers, gamePods }) => ({
-      node: node.name,
-      ...(cordonedAt === undefined ? {} : { since: cordonedAt }),
-      protectedServers,
-      gamePods,
-    })),
+    ...drainsShown(pool),
     ...ledgerShown(ledger),
     conditions: [
       { type: 'Valid', status: 'True', reason: 'Accepted', message: warnings.join('; ') },
@@ -99,6 +95,17 @@ export function statusOf(
     ],
     degraded: reasonsOf([...plan.findings, ...found]),
   };
+}
+
+/** Left out where there is none: `kubectl describe` would show a heading with nothing below. */
+function drainsShown(pool: Pool): Pick<PoolStatus, 'drains'> {
+  const drains = goingOf(pool, new Set()).map(({ node, cordonedAt, protectedServers, gamePods }) => ({
+    node: node.name,
+    ...(cordonedAt === undefined ? {} : { since: cordonedAt }),
+    protectedServers,
+    gamePods,
+  }));
+  return drains.length === 0 ? {} : { drains };
 }
 
 function ledgerShown({ pendingDeletions, pendingIncrease }: Ledger): Partial<PoolStatus> {

@@ -111,12 +111,15 @@ describe('a pool', () => {
       effectiveTarget: 4,
       nodes: { active: 3, pending: 1, draining: 0 },
       provider: { name: 'eks' },
-      conditions: [{ type: 'Valid', status: 'True', message: 'nothing is wrong' }],
+      conditions: [
+        { type: 'Valid', status: 'True', message: 'nothing is wrong' },
+        { type: 'Degraded', status: 'True', reason: 'CapacityShortage' },
+      ],
     };
     bed.store.updateStatus('gameservernodes', { ...pool('game'), status });
     expect(cells(await kubectl.say('get', 'gsn'))).toEqual([
-      ['NAME', 'TARGET', 'ACTIVE', 'PENDING', 'DRAINING', 'PROVIDER', 'VALID', 'AGE'],
-      ['game', '4', '3', '1', '0', 'eks', 'True', '0s'],
+      ['NAME', 'TARGET', 'ACTIVE', 'PENDING', 'DRAINING', 'PROVIDER', 'VALID', 'HEALTH', 'AGE'],
+      ['game', '4', '3', '1', '0', 'eks', 'True', 'CapacityShortage', '0s'],
     ]);
     expect(await kubectl.say('get', 'gsn', 'game', '-o', 'yaml')).toContain('timezone: Europe/Berlin');
     const uid = bed.store.get('gameservernodes', 'game')?.metadata.uid;

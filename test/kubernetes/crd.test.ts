@@ -123,14 +123,22 @@ describe('the kind GameServerNode', () => {
   });
 
   it('shows in a list how its pool is', () => {
-    expect(version?.additionalPrinterColumns.map(({ name, jsonPath }) => [name, jsonPath])).toEqual([
-      ['Target', '.status.effectiveTarget'],
-      ['Active', '.status.nodes.active'],
-      ['Pending', '.status.nodes.pending'],
-      ['Draining', '.status.nodes.draining'],
-      ['Provider', '.status.provider.name'],
-      ['Valid', '.status.conditions[?(@.type=="Valid")].status'],
-      ['Age', '.metadata.creationTimestamp'],
+    const columns = version?.additionalPrinterColumns.map(({ name, jsonPath, priority = 0 }) => [
+      name,
+      jsonPath,
+      priority,
+    ]);
+    expect(columns).toEqual([
+      ['Target', '.status.effectiveTarget', 0],
+      ['Active', '.status.nodes.active', 0],
+      ['Pending', '.status.nodes.pending', 0],
+      ['Draining', '.status.nodes.draining', 0],
+      ['Provider', '.status.provider.name', 0],
+      ['Valid', '.status.conditions[?(@.type=="Valid")].status', 0],
+      ['Health', '.status.conditions[?(@.type=="Degraded")].reason', 0],
+      ['Held', '.status.nodes.held', 1],
+      ['State', '.status.conditions[?(@.type=="AtTarget")].reason', 1],
+      ['Age', '.metadata.creationTimestamp', 0],
     ]);
   });
 

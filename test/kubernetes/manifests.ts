@@ -37,7 +37,11 @@ export interface Crd {
       readonly served: boolean;
       readonly storage: boolean;
       readonly subresources: unknown;
-      readonly additionalPrinterColumns: readonly { readonly name: string; readonly jsonPath: string }[];
+      readonly additionalPrinterColumns: readonly {
+        readonly name: string;
+        readonly jsonPath: string;
+        readonly priority?: number;
+      }[];
       readonly schema: { readonly openAPIV3Schema: Schema };
     }[];
   };

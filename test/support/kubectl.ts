@@ -27,8 +27,9 @@ export class Kubectl {
 
   /** For what goes on until it is ended. */
   start(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
-    // HOME, where kubectl keeps what it has discovered of a server: that of each server is another.
-    const env = { PATH: process.env.PATH ?? '', HOME: this.#folder, ...environment };
+    // HOME, where kubectl keeps what it has discovered of a server: that of each server is another. TMPDIR gets edits that
+    // were refused.
+    const env = { PATH: process.env.PATH ?? '', HOME: this.#folder, TMPDIR: this.#folder, ...environment };
     return spawn(KUBECTL, ['--kubeconfig', this.#kubeconfig, ...args], { env });
   }
 

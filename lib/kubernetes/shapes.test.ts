@@ -21,6 +21,7 @@ describe('a node', () => {
           { type: 'Ready', status: 'True', reason: 'KubeletReady' },
         ],
         allocatable: { cpu: '3920m' },
+        nodeInfo: { machineID: 'm', systemUUID: 's', bootID: 'b' },
         images: [{ names: ['x'] }],
       },
     });
@@ -29,6 +30,7 @@ describe('a node', () => {
       uid: 'u1',
       resourceVersion: '7',
       providerId: 'aws:///eu-central-1a/i-1',
+      machineId: 's/m',
       labels: { l: '1' },
       annotations: { a: '2' },
       taints: ['node.kubernetes.io/unschedulable'],
@@ -51,6 +53,11 @@ describe('a node', () => {
       ready: false,
       allocatable: {},
     });
+  });
+
+  it('does not say which machine it is by half of that', () => {
+    const status = { nodeInfo: { machineID: 'cloned', systemUUID: '' } };
+    expect(readObject(NODES, { metadata, status })).not.toHaveProperty('machineId');
   });
 
   it('may be going', () => {

@@ -46,6 +46,7 @@ const node = shape({
     shape({
       conditions: list(shape({ type: text, status: text })),
       allocatable: texts,
+      nodeInfo: z.nullish(shape({ machineID: z.nullish(text), systemUUID: z.nullish(text) })),
     }),
   ),
 });
@@ -96,6 +97,7 @@ export const NODES: Shape<ObservedNode> = shapeOf('nodes', node, ({ metadata, sp
   uid: metadata.uid,
   resourceVersion: metadata.resourceVersion,
   providerId: spec?.providerID ?? '',
+  ...machineIdOf(status?.nodeInfo ?? {}),
   labels: metadata.labels ?? {},
   annotations: metadata.annotations ?? {},
   taints: (spec?.taints ?? []).map(({ key }) => key),
@@ -107,6 +109,17 @@ export const NODES: Shape<ObservedNode> = shapeOf('nodes', node, ({ metadata, sp
   ineligible: false,
   allocatable: status?.allocatable ?? {},
 }));
+
+/** Both: images are cloned with their machine id, and boards are sold with one UUID. */
+function machineIdOf({
+  machineID,
+  systemUUID,
+}: {
+  readonly machineID?: string | null | undefined;
+  readonly systemUUID?: string | null | undefined;
+}): { readonly machineId?: string } {
+  return machineID && systemUUID ? { machineId: `${systemUUID}/${machineID}` } : {};
+}
 
 export const PODS: Shape<ObservedPod> = shapeOf('pods', pod, ({ metadata, spec, status }) => {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);

@@ -10,6 +10,8 @@ export interface ObservedNode {
   readonly resourceVersion: string;
   /** `spec.providerID`; empty where the provider sets none. */
   readonly providerId: string;
+  /** What tells its machine from others where the provider does not: of hardware and system. Left out: nobody says. */
+  readonly machineId?: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /** Keys of `spec.taints`. */
@@ -106,6 +108,16 @@ export interface Registration {
   readonly pool: string;
   /** Of all nodes that are registered there; left out while that changes: then the whole pool has to be read. */
   readonly digest?: string;
+  /**
+   * There if its nodes were of a group: a machine that is in no group any more has ended then. Of others, which never were
+   * in one, that says nothing.
+   */
+  readonly grouped?: boolean;
+  /**
+   * Uids of nodes whose machines were ended, for certain, and that may be registered still. Of providers that cannot be
+   * asked for a machine: of the others its absence says the same.
+   */
+  readonly ended?: readonly string[];
 }
 
 /** A node as a pool of Berth has it. */

@@ -18,6 +18,8 @@ export const BERTH_LABELS = {
   uid: 'berth/node-uid',
   /** The machine: names are given again, on AWS with the address. */
   instance: 'berth/instance',
+  /** The machine where no instance tells it. */
+  machine: 'berth/machine',
   /** There if the scaler began the drain: what somebody else began goes on. */
   drained: 'berth/drained-by-cordon',
 } as const;
@@ -33,10 +35,29 @@ export function isRegisteredBy(registrar: string, { labels }: RegisteredNode): b
   return labels[BERTH_LABELS.registeredBy] === registrar;
 }
 
-/** Whether `node` is the machine that was registered; a kubelet that registers once more changes the uid alone. */
-export function isMachineOf({ labels }: RegisteredNode, node: Pick<ObservedNode, 'uid' | 'providerId'>): boolean {
+/** What says which machine a node is. */
+export type MachineMarks = Pick<ObservedNode, 'uid' | 'providerId' | 'machineId'>;
+
+/**
+ * Whether `node` is the machine that was registered. A kubelet that registers once more changes the uid: another uid alone
+ * says nothing of the machine.
+ */
+export function compareMachine({ labels }: RegisteredNode, node: MachineMarks): 'same' | 'other' | 'unclear' {
   const [was, is] = [labels[BERTH_LABELS.instance], instanceOf(node)];
-  return was !== undefined && is !== undefined ? was === is : labels[BERTH_LABELS.uid] === node.uid;
+  if (was !== undefined && is !== undefined) return was === is ? 'same' : 'other';
+  if (labels[BERTH_LABELS.uid] === node.uid) return 'same';
+  const machine = labels[BERTH_LABELS.machine];
+  if (machine === undefined || node.machineId === undefined) return 'unclear';
+  return machine === shownMachine(node.machineId) ? 'same' : 'other';
+}
+
+export function isMachineOf(registered: RegisteredNode, node: MachineMarks): boolean {
+  return compareMachine(registered, node) === 'same';
+}
+
+/** As a label has room for it. */
+function shownMachine(machineId: string): string {
+  return machineId.slice(0, BOUNDS.labelLength);
 }
 
 /** A node of the pool with whatever a tick has changed of it. */
@@ -56,7 +77,7 @@ export function specOf(
   const marks = {
     [BERTH_LABELS.registeredBy]: registrar,
     [BERTH_LABELS.uid]: node.uid,
-    ...marked(BERTH_LABELS.instance, instanceOf(node)),
+    ...machineMark(node),
   };
   const drained = drainOf(drain, registrar, before);
   return {
@@ -137,6 +158,8 @@ function labelsOf(labels: ObservedNode['labels']): Record<string, string> {
   return Object.fromEntries(sorted.slice(0, room));
 }
 
-function marked(label: string, value: string | undefined): Record<string, string> {
-  return value === undefined ? {} : { [label]: value };
+function machineMark(node: MachineMarks): Record<string, string> {
+  const instance = instanceOf(node);
+  if (instance !== undefined) return { [BERTH_LABELS.instance]: instance };
+  return node.machineId === undefined ? {} : { [BERTH_LABELS.machine]: shownMachine(node.machineId) };
 }

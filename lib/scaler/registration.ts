@@ -1,10 +1,11 @@
 import { canonicalJson, sha256 } from '../hash.ts';
 import { isId } from '../ids.ts';
-import { isHeldByOthers, lifeOf, type Pool } from './classes.ts';
+import { isHeldByOthers, type Pool } from './classes.ts';
 import type { Finding } from './findings.ts';
 import { instanceOf } from './membership.ts';
-import type { ClusterSnapshot, Group, RegisteredNode } from './observation.ts';
+import type { RegisteredNode } from './observation.ts';
 import type { RegistryEntry } from './ports.ts';
+import type { Fate } from './registration-fate.ts';
 import {
   BERTH_LABELS,
   differs,
@@ -37,30 +38,6 @@ export function digestOf(present: readonly PresentNode[]): string {
   return sha256(canonicalJson(machines.sort(([a = ''], [b = '']) => (a < b ? -1 : 1)))).toString('hex');
 }
 
-/**
- * What has become of a node that was registered and is not of the pool any more. ended: its machine is at its end, for
- * certain. unsure: there is no node of it, and its machine may go on running. elsewhere: the node is there.
- */
-export type Fate = 'ended' | 'unsure' | 'elsewhere';
-
-export interface FateView {
-  readonly snapshot: Pick<ClusterSnapshot, 'nodes'>;
-  readonly deeds: readonly Deed[];
-  readonly group?: Group;
-}
-
-export function fateOf(registered: RegisteredNode, { snapshot, deeds, group }: FateView): Fate {
-  const { nodeId, labels } = registered;
-  // The machine comes before the node: where the node was deleted, its machine's end is certain.
-  if (deeds.some((deed) => deed.kind === 'node-deleted' && deed.node === nodeId)) return 'ended';
-  const node = snapshot.nodes.find(({ name }) => name === nodeId);
-  if (node !== undefined && isMachineOf(registered, node)) return 'elsewhere';
-  if (deeds.some((deed) => deed.kind === 'machine-ended' && deed.node === nodeId)) return 'ended';
-  const instance = labels[BERTH_LABELS.instance];
-  if (group === undefined || instance === undefined) return 'ended';
-  return lifeOf(group.instances.get(instance)) === 'leaving' ? 'ended' : 'unsure';
-}
-
 export interface RegistrationView {
   readonly pool: string;
   readonly registrar: string;
@@ -70,9 +47,14 @@ export interface RegistrationView {
   readonly fateOf: (registered: RegisteredNode) => Fate;
 }
 
+/** `force`: its machine is at its end, its tasks are orphaned. Otherwise it stays while tasks hold it: what is told then. */
+export type Removal =
+  | { readonly seen: RegisteredNode; readonly force: true }
+  | { readonly seen: RegisteredNode; readonly force: false; readonly held: string };
+
 export interface RegistrationPlan {
-  /** Before anything is registered. Forced: its machine is at its end, its tasks are orphaned. */
-  readonly removals: readonly { readonly seen: RegisteredNode; readonly force: boolean }[];
+  /** Before anything is registered. */
+  readonly removals: readonly Removal[];
   readonly entries: readonly RegistryEntry[];
   readonly findings: readonly Finding[];
   /** Whether nodes stay registered that are not present, for now. */
@@ -82,17 +64,25 @@ export interface RegistrationPlan {
 /**
  * What brings the registered nodes to what is present. Nothing that somebody else registered is changed; nobody is
  * removed whose machine may run, unless it holds no task. A name that another machine has now: what ran on the first is
- * orphaned, and the second begins anew.
+ * orphaned once that has ended, and the second begins anew.
  */
 export function planRegistration(view: RegistrationView): RegistrationPlan {
   const { pool, registrar } = view;
   const registered = new Map([...view.registered].map((one) => [one.nodeId, one]));
-  const removals: { seen: RegisteredNode; force: boolean }[] = [];
-  const entries: RegistryEntry[] = [];
-  const findings: Finding[] = [];
+  const [removals, entries, findings]: [Removal[], RegistryEntry[], Finding[]] = [[], [], []];
   let keeps = false;
   const entryOf = (spec: RegistryEntry['spec'], seen: RegisteredNode) => {
     if (differs(spec, seen)) entries.push({ spec, seen });
+  };
+  const take = (seen: RegisteredNode) => {
+    const parting = partingOf(seen, view.fateOf(seen), view);
+    if ('removal' in parting) removals.push(parting.removal);
+    else {
+      keeps = true;
+      entryOf(parting.spec, seen);
+    }
+    if (parting.told !== undefined) findings.push(failed(parting.told));
+    return 'removal' in parting;
   };
   for (const present of view.present) {
     const { node } = present;
@@ -107,26 +97,34 @@ export function planRegistration(view: RegistrationView): RegistrationPlan {
       findings.push(failed(foreignMessage(seen, pool)));
     } else if (isMachineOf(seen, node)) {
       entryOf(specOf(present, pool, registrar, seen), seen);
-    } else {
-      removals.push({ seen, force: true });
+    } else if (take(seen)) {
       entries.push({ spec: specOf(present, pool, registrar, undefined) });
     }
   }
   const names = new Set(view.present.map(({ node }) => node.name));
   for (const seen of registered.values()) {
-    if (names.has(seen.nodeId) || !isRegisteredBy(registrar, seen)) continue;
-    const fate = view.fateOf(seen);
-    if (fate === 'ended') {
-      removals.push({ seen, force: true });
-    } else if (fate === 'elsewhere' && seen.drain) {
-      removals.push({ seen, force: false });
-    } else {
-      keeps = true;
-      entryOf(drainedSpecOf(seen, pool, registrar, fate === 'elsewhere' ? seen.status : 'down'), seen);
-      if (fate === 'unsure') findings.push(failed(unsureMessage(seen, pool)));
-    }
+    if (!names.has(seen.nodeId) && isRegisteredBy(registrar, seen)) take(seen);
   }
   return { removals, entries, findings, keeps };
+}
+
+/** How a node leaves: at once, or as one that takes nothing new for now; and what is told of it. */
+type Parting = ({ readonly removal: Removal } | { readonly spec: RegistryEntry['spec'] }) & { readonly told?: string };
+
+function partingOf(seen: RegisteredNode, fate: Fate, { pool, registrar }: RegistrationView): Parting {
+  switch (fate) {
+    case 'ended':
+      return { removal: { seen, force: true } };
+    case 'elsewhere':
+      if (seen.drain) return { removal: { seen, force: false, held: heldMessage(seen, pool) } };
+      return { spec: drainedSpecOf(seen, pool, registrar, seen.status) };
+    case 'unknown':
+      if (seen.drain && seen.status === 'down')
+        return { removal: { seen, force: false, held: unknownMessage(seen, pool) } };
+      return { spec: drainedSpecOf(seen, pool, registrar, 'down') };
+    case 'unsure':
+      return { spec: drainedSpecOf(seen, pool, registrar, 'down'), told: unsureMessage(seen, pool) };
+  }
 }
 
 /** What is wrong with what Berth has of a pool. */
@@ -138,6 +136,14 @@ function foreignMessage({ nodeId, labels }: RegisteredNode, pool: string): strin
   const other = labels[BERTH_LABELS.registeredBy];
   const whom = other === undefined ? 'somebody else' : other;
   return `node ${nodeId} of pool ${pool} was registered by ${whom} and is left alone: let one of the two register it, and remove it first (berth node remove ${pool} ${nodeId})`;
+}
+
+function heldMessage({ nodeId }: RegisteredNode, pool: string): string {
+  return `node ${nodeId} belongs to pool ${pool} no more, and tasks of Berth hold it: it takes no new ones, and goes when they have ended`;
+}
+
+function unknownMessage({ nodeId }: RegisteredNode, pool: string): string {
+  return `node ${nodeId} is gone from the cluster, and nobody can tell whether its machine runs: it is down in pool ${pool} and goes when its tasks have ended; if the machine has, remove it with its tasks (berth node remove ${pool} ${nodeId} --force)`;
 }
 
 function unsureMessage({ nodeId, labels }: RegisteredNode, pool: string): string {

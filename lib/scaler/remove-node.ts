@@ -67,7 +67,7 @@ async function endMachine(context: TickContext, { node, instance }: PoolNode, fr
   const answer = await attempt(context, 'endMachine', name, () => context.provider.endMachine(machine));
   if (answer.ok) {
     context.deeds.push({ kind: 'machine-ended', ...machine });
-    return true;
+    return instance !== undefined || rememberEnded(context, uid);
   }
   const { kind, message } = answer.error;
   if (!isDefinite(kind)) {
@@ -88,6 +88,17 @@ async function endMachine(context: TickContext, { node, instance }: PoolNode, fr
     );
   }
   return false;
+}
+
+/**
+ * Where nobody can be asked for the machine, that it was ended is known here alone: a tick that dies before the node is
+ * taken out of Berth would leave it there. Whether that is certain.
+ */
+async function rememberEnded(context: TickContext, uid: string): Promise<boolean> {
+  const { registration } = context.ledger;
+  if (registration === undefined || registration.ended?.includes(uid)) return true;
+  const ended = [...(registration.ended ?? []), uid];
+  return remember(context, (ledger) => ({ ...ledger, registration: { ...registration, ended } }));
 }
 
 /** Marks the node, if it is still as it was when it was looked at: from here on nobody brings it back. */

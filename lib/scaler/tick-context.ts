@@ -5,11 +5,10 @@ import type { Ledger, ObservedGameServer } from './observation.ts';
 import type { Cluster, LedgerStore, Provider } from './ports.ts';
 import type { Deed, Operation, TickError } from './report.ts';
 
-/** What the deeds of one pool's tick share: the outside, the time that is left, and what has come of it so far. */
-export interface TickContext {
+/** What the deeds of one object's tick share: the outside, the time that is left, and what has come of it so far. */
+export interface ObjectContext {
   readonly object: string;
   readonly cluster: Cluster;
-  readonly provider: Provider;
   readonly ledgerStore: LedgerStore;
   readonly clock: Clock;
   /** After this nothing more is begun. */
@@ -24,6 +23,11 @@ export interface TickContext {
   /** Nothing more is done in this tick: no right to, or somebody else acts on the pool. */
   halted: boolean;
   outOfTime: boolean;
+}
+
+/** Of an object that is there, and has a provider therefore. */
+export interface TickContext extends ObjectContext {
+  readonly provider: Provider;
   /** The servers of the cluster, listed once, after all cordons of the tick. */
   servers?: readonly ObservedGameServer[];
 }
@@ -42,7 +46,7 @@ export async function answerTo<T>(call: () => Promise<T>): Promise<Answer<T>> {
 
 /** As `answerTo`, with an error noted. */
 export async function attempt<T>(
-  context: TickContext,
+  context: ObjectContext,
   operation: Operation,
   subject: string,
   call: () => Promise<T>,
@@ -52,7 +56,7 @@ export async function attempt<T>(
   return answer;
 }
 
-export function note(context: TickContext, operation: Operation, subject: string, error: CallError): void {
+export function note(context: ObjectContext, operation: Operation, subject: string, error: CallError): void {
   context.errors.push({ operation, subject, code: error.code, message: error.message, kind: error.kind });
   if (error.kind === 'throttled') context.throttled.add(operation);
   if (error.kind === 'denied') context.halted = true;
@@ -75,7 +79,7 @@ export function isDefinite(kind: CallErrorKind): boolean {
  * Writes what is to be remembered. Where it is not written, or nobody can tell, nothing more is done in this tick: what is
  * remembered is what keeps machines from being ended without a trace, and ordered twice.
  */
-export async function remember(context: TickContext, change: (ledger: Ledger) => Ledger): Promise<boolean> {
+export async function remember(context: ObjectContext, change: (ledger: Ledger) => Ledger): Promise<boolean> {
   const answer = await attempt(context, 'ledger', context.object, () =>
     context.ledgerStore.write(change(context.ledger)),
   );

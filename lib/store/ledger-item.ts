@@ -26,7 +26,14 @@ const ledgerSchema = z.object({
     }),
   ),
   detectedProvider: z.optional(z.enum(['eks', 'asg', 'minikube'])),
-  registration: z.optional(z.object({ pool: z.string(), digest: z.optional(z.string()) })),
+  registration: z.optional(
+    z.object({
+      pool: z.string(),
+      digest: z.optional(z.string()),
+      grouped: z.optional(z.boolean()),
+      ended: z.optional(z.array(z.string())),
+    }),
+  ),
 });
 
 /** What is remembered of nothing yet. */

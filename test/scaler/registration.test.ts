@@ -159,12 +159,16 @@ describe('a node that', () => {
 
   it('has the name of another that could not be taken out waits for that', async () => {
     const { bed, registry, eu } = await registered(2);
+    const withMachine = { providerId: '', machineId: 'a' };
+    for (const name of ['n1', 'n2']) bed.changeNode(name, withMachine);
+    bed.extra = { ...bed.extra, provider: 'minikube', config: { pool: 'eu' } };
+    bed.world.group = undefined;
+    await bed.tick();
+    registry.takeCalls();
     registry.before = (operation) => {
       if (operation === 'remove') throw new CallError('unknown', 'Timeout', 'no answer');
     };
-    bed.changeNode('n1', another('n1', { providerId: '' }));
-    bed.extra = { ...bed.extra, provider: 'minikube', config: { pool: 'eu' } };
-    bed.world.group = undefined;
+    bed.changeNode('n1', another('n1', { machineId: 'b' }));
     const outcome = await bed.tick();
     expect(registry.takeCalls()).toEqual(['read', 'list eu', 'remove n1']);
     expect(toldOf(outcome)).toContain('node n1 was not taken out of pool eu: no answer');

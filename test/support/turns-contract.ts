@@ -81,7 +81,7 @@ export function turnsContract(open: () => Turns): void {
       ],
       pendingIncrease: { count: 3, since: at(3), baseline: ['u1', 'u2', 'ü3'] },
       detectedProvider: 'eks',
-      registration: { pool: 'prod', digest: 'd' },
+      registration: { pool: 'prod', digest: 'd', grouped: true, ended: ['u3'] },
     };
     const bare: Ledger = { version: 0, pendingDeletions: [] };
 

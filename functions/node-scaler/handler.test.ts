@@ -63,6 +63,7 @@ function clusterWith(bed: ScalerBed, more: Partial<ReachedCluster['objects']> = 
     },
     cluster: bed.world.cluster,
     provider: () => bed.world.provider,
+    locate: async () => new Map(),
   };
 }
 

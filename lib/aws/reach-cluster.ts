@@ -5,7 +5,8 @@ import { clusterOf } from '../kubernetes/cluster.ts';
 import { connectToEks } from '../kubernetes/eks.ts';
 import { objectsOf } from '../kubernetes/objects.ts';
 import { serviceAddress } from '../kubernetes/services.ts';
-import { providersOf } from '../providers/providers.ts';
+import type { ProviderContext } from '../providers/context.ts';
+import { locateMachines, providersOf } from '../providers/providers.ts';
 import type { ClusterSettings } from '../scaler/cluster-settings.ts';
 import type { ReachedCluster } from '../scaler/run-cluster.ts';
 import type { Clock } from '../time.ts';
@@ -37,10 +38,16 @@ export async function reachThroughEks(reach: Reach): Promise<ConnectedCluster> {
 
 /** As `reachThroughEks`, over a connection to its API server that is there already. */
 export function reachOver(api: KubernetesApi, { settings, eks, autoScaling, clock, signal }: Reach): ConnectedCluster {
-  const provider = providersOf({
+  const context: ProviderContext = {
     ...{ cluster: settings.name, eks, autoScaling, clock },
     ...(signal === undefined ? {} : { signal }),
     resolveService: (service) => serviceAddress(api, service),
-  });
-  return { objects: objectsOf(api), cluster: clusterOf(api), provider, close: () => api.close() };
+  };
+  return {
+    objects: objectsOf(api),
+    cluster: clusterOf(api),
+    provider: providersOf(context),
+    locate: (instances) => locateMachines(context, instances),
+    close: () => api.close(),
+  };
 }

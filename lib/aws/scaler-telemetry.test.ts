@@ -31,7 +31,7 @@ const object = (name: string, status: PoolStatus = STATUS, report: Partial<Repor
 };
 const done = (objects: readonly ObjectOutcome[], more: object = {}): ClusterReport => ({
   ...{ cluster: 'eu-central-1/game', seconds: 1.5 },
-  outcome: { kind: 'done', objects, errors: [], abandoned: [], ...more },
+  outcome: { kind: 'done', objects, errors: [], abandoned: [], leaving: [], ...more },
 });
 const other = (outcome: ClusterReport['outcome']): ClusterReport => ({ ...done([]), outcome });
 
@@ -148,6 +148,31 @@ describe('the log', () => {
     expect(lines.map(({ level }) => level)).toEqual(['ERROR', 'WARN', 'ERROR']);
     expect(lines[0]?.error).toEqual({ name: 'CallError', kind: 'denied', code: '403', message: 'no right' });
     expect(JSON.stringify(lines)).not.toContain('secret');
+  });
+
+  it('tells of objects that are gone and whose nodes leave Berth, as long as there is something to tell', () => {
+    const idle: Report = { deeds: [], errors: [], findings: [], outOfTime: false };
+    const unregistered = { kind: 'unregistered', node: 'n', pool: 'eu', orphaned: 0 } as const;
+    const findings = [{ reason: 'RegistrationFailed', message: 'held' } as const];
+    const error = { operation: 'unregister', subject: 'n', code: '500', message: 'no', kind: 'refused' } as const;
+    const report = done([], {
+      leaving: [
+        { name: 'nothing', report: idle },
+        { name: 'leaves', report: { ...idle, deeds: [unregistered] } },
+        { name: 'stays', report: { ...idle, findings, errors: [error] } },
+      ],
+    });
+    expect(told(report)).toMatchObject([
+      { level: 'INFO', object: 'leaves', deeds: { unregistered: 1 } },
+      { level: 'WARN', object: 'stays', detail: ['held'], failed: 1, errors: [error] },
+    ]);
+    output = keepOutput();
+    publishScalerMetrics(report);
+    expect(published()).toContain(`scaler.errors class=refused ${CLUSTER} ${SERVICE}: 1`);
+  });
+
+  it('names objects of a kind that is gone whose nodes stay registered', () => {
+    expect(told(other({ kind: 'no-kind', stranded: ['pool'] }))).toMatchObject([{ level: 'WARN', objects: ['pool'] }]);
   });
 
   it('names objects that are gone and were given up, and what could not be told', () => {

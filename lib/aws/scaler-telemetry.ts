@@ -1,6 +1,7 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { CallError, type CallErrorKind } from '../scaler/call-error.ts';
+import type { OrphanOutcome } from '../scaler/registration-orphans.ts';
 import type { Deed, TickError } from '../scaler/report.ts';
 import type { ClusterOutcome } from '../scaler/run-cluster.ts';
 import { isUnobserved } from '../scaler/status-json.ts';
@@ -36,10 +37,18 @@ export function tellCluster(logger: Logger, { cluster, outcome }: ClusterReport)
       if (outcome.errors.length > 0) {
         logger.warn('not all could be told', { cluster, errors: outcome.errors.slice(0, NAMED) });
       }
+      for (const one of outcome.leaving) tellLeaving(logger, cluster, one);
       for (const object of outcome.abandoned) {
         logger.warn('object is gone, and what was under way for it is given up; look for machines without a node', {
           cluster,
           object,
+        });
+      }
+      break;
+    case 'no-kind':
+      if (outcome.stranded !== undefined) {
+        logger.warn('kind GameServerNode is gone, and nodes stay registered in pools of Berth; apply it again', {
+          ...{ cluster, objects: outcome.stranded.slice(0, NAMED) },
         });
       }
       break;
@@ -70,6 +79,22 @@ function tellObject(logger: Logger, cluster: string, { name, status, problems, r
   };
   if (isWrong) logger.warn('pool is not as it should be', fields);
   else logger.info('pool changed', fields);
+}
+
+/** Nobody has a status to look at of an object that is gone. */
+function tellLeaving(logger: Logger, cluster: string, { name, report }: OrphanOutcome): void {
+  const { deeds, errors, findings, outOfTime } = report;
+  const isWrong = errors.length > 0 || findings.length > 0 || outOfTime;
+  if (!isWrong && deeds.length === 0) return;
+  const detail = findings.slice(0, NAMED).map(({ message }) => message);
+  const fields = {
+    ...{ cluster, object: name, deeds: countOf(deeds) },
+    ...(detail.length > 0 ? { detail } : {}),
+    ...(errors.length > 0 ? { failed: errors.length, errors: errors.slice(0, NAMED) } : {}),
+    ...(outOfTime ? { outOfTime } : {}),
+  };
+  if (isWrong) logger.warn('object is gone, and not all of its nodes are out of their pool of Berth', fields);
+  else logger.info('object is gone, and its nodes leave their pool of Berth', fields);
 }
 
 function countOf(deeds: readonly Deed[]): Partial<Record<Deed['kind'], number>> {
@@ -141,7 +166,10 @@ function errorsOf({ outcome }: ClusterReport): Map<ErrorClass, number> {
   if (outcome.kind === 'failed') count(isStoreError(outcome.failure) ? 'store' : 'bug');
   if (outcome.kind === 'unobserved') count(outcome.error.kind);
   if (outcome.kind === 'done') {
-    for (const error of [...outcome.objects.flatMap(({ report }) => report.errors), ...outcome.errors]) {
+    for (const error of [
+      ...[...outcome.objects, ...outcome.leaving].flatMap(({ report }) => report.errors),
+      ...outcome.errors,
+    ]) {
       count(classOf(error));
     }
   }

@@ -1,3 +1,4 @@
+import type { Whereabouts } from '../scaler/observation.ts';
 import type { Provider } from '../scaler/ports.ts';
 import type { GameServerNodeSpec } from '../scaler/spec.ts';
 import { NamedGroupSource } from './asg.ts';
@@ -34,4 +35,13 @@ export function providersOf(context: ProviderContext): (object: string, spec: Ga
         throw new Error(`the provider of ${object} is still auto: find out which it is first`);
     }
   };
+}
+
+/** Where instances are that were of some group: `elsewhere`, in one, or `gone`, in none any more. Throws CallError. */
+export async function locateMachines(
+  context: ProviderContext,
+  instances: readonly string[],
+): Promise<ReadonlyMap<string, Whereabouts>> {
+  const found = new Set((await new AwsCalls(context).instances(instances)).map(({ InstanceId }) => InstanceId));
+  return new Map(instances.map((instance) => [instance, found.has(instance) ? 'elsewhere' : 'gone']));
 }

@@ -4,7 +4,7 @@ import { cronTimes } from '../cron/croner.ts';
 import type { Provider } from '../scaler/ports.ts';
 import { readSpec } from '../scaler/spec.ts';
 import type { EpochMs } from '../time.ts';
-import { providersOf } from './providers.ts';
+import { locateMachines, providersOf } from './providers.ts';
 
 const NOW = Date.parse('2026-01-15T12:00:00Z') as EpochMs;
 
@@ -265,6 +265,25 @@ it('says of instances whether they are here, elsewhere or gone, fifty by one req
   expect(whereabouts.size).toBe(62);
   const asked = aws.calls.filter(({ op }) => op === 'DescribeAutoScalingInstances');
   expect(asked.map(({ params }) => (params.InstanceIds as string[]).length)).toEqual([50, 12]);
+});
+
+it('says of machines of whatever group whether they are in one', async () => {
+  const { eks: client, autoScaling } = world();
+  const context = {
+    cluster: 'game',
+    eks: client,
+    autoScaling,
+    resolveService: async () => undefined,
+    clock: () => NOW,
+  };
+
+  const whereabouts = await locateMachines(context, ['i-8', 'i-1', 'i-7']);
+
+  expect([...whereabouts]).toEqual([
+    ['i-8', 'elsewhere'],
+    ['i-1', 'elsewhere'],
+    ['i-7', 'gone'],
+  ]);
 });
 
 it('says why machines do not start, if a launch failed lately and none has worked since', async () => {

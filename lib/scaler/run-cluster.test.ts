@@ -97,7 +97,12 @@ function sorted(value: unknown): unknown {
 function portsOf(): ClusterPorts {
   const { cluster, provider } = bed.world;
   const asked = mortal(provider);
-  const reached: ReachedCluster = { objects: mortal(stored), cluster: mortal(cluster), provider: () => asked };
+  const reached: ReachedCluster = {
+    objects: mortal(stored),
+    cluster: mortal(cluster),
+    provider: () => asked,
+    locate: (instances) => asked.locate(instances),
+  };
   const mortalTurns = mortal({
     async begin(request: Parameters<MemoryTurns['begin']>[0]) {
       const begun = await turns.begin(request);

@@ -3,8 +3,9 @@ import type { Clock, EpochMs } from '../time.ts';
 import type { CallError } from './call-error.ts';
 import { conditionEvents, deedEvents } from './cluster-events.ts';
 import type { CronTimes } from './cron-times.ts';
-import type { GameServerNodeObject, Ledger } from './observation.ts';
+import type { GameServerNodeObject, Ledger, Whereabouts } from './observation.ts';
 import type { Cluster, NodeRegistry, Objects, Provider } from './ports.ts';
+import { leaveOrphans, type OrphanOutcome, type RegisteredOrphan } from './registration-orphans.ts';
 import type { TickError } from './report.ts';
 import type { GameServerNodeSpec } from './spec.ts';
 import { isSameJson, statusJson } from './status-json.ts';
@@ -18,6 +19,11 @@ export interface ReachedCluster {
   readonly cluster: Cluster;
   /** The provider of an object whose provider is not `auto`. */
   provider(object: string, spec: GameServerNodeSpec): Provider;
+  /**
+   * Where machines are, whosever they were: `elsewhere`, in some group, or `gone`, in none. Of whom nothing is known is
+   * not in the answer. Throws CallError.
+   */
+  locate(instances: readonly string[]): Promise<ReadonlyMap<string, Whereabouts>>;
 }
 
 export interface ClusterPorts {
@@ -43,7 +49,11 @@ export type ClusterOutcome =
 
 /** `unreleased`: why the turn could not be given back. It ends by itself, at the cost of a tick. */
 type Ran = { readonly unreleased?: unknown } & (
-  | /** The cluster does not know the kind GameServerNode. */ { readonly kind: 'no-kind' }
+  | /** The cluster does not know the kind GameServerNode. */ {
+      readonly kind: 'no-kind';
+      /** Objects whose nodes are registered with Berth, and stay so: a kind that is not served may come back with all of them. */
+      readonly stranded?: readonly string[];
+    }
   /** It could not be reached, or its objects could not be read. */
   | { readonly kind: 'unobserved'; readonly error: CallError }
   | {
@@ -53,6 +63,8 @@ type Ran = { readonly unreleased?: unknown } & (
       readonly errors: readonly TickError[];
       /** Objects that are gone, and of which what was under way to the last is given up. */
       readonly abandoned: readonly string[];
+      /** Objects that are gone, and whose nodes are being taken out of Berth. */
+      readonly leaving: readonly OrphanOutcome[];
     }
 );
 
@@ -90,7 +102,12 @@ async function inTurn(tick: ClusterTick, turn: Turn, ports: ClusterPorts, forget
   });
   if (!listed.ok) return { kind: 'unobserved', error: listed.error };
   const { reached, objects } = listed.value;
-  if (objects === undefined) return { kind: 'no-kind' };
+  const registered = registeredOrphansOf(turn, objects ?? []);
+  if (objects === undefined) {
+    return registered.length === 0
+      ? { kind: 'no-kind' }
+      : { kind: 'no-kind', stranded: registered.map(({ object }) => object) };
+  }
   const orphans = orphansOf(turn, objects, clock());
   forget.push(...orphans.map(({ object }) => object));
   const outcomes = await runTick(objects, {
@@ -104,9 +121,17 @@ async function inTurn(tick: ClusterTick, turn: Turn, ports: ClusterPorts, forget
     clock,
     deadline: tick.deadline,
   });
+  const leaving = await leaveOrphans(registered, {
+    cluster: reached.cluster,
+    ledgerOf: (object) => turn.ledgerOf(object),
+    locate: (instances) => reached.locate(instances),
+    registry,
+    clock,
+    deadline: tick.deadline,
+  });
   const errors = await tell(reached.objects, objects, outcomes, clock, tick.until);
   const abandoned = orphans.flatMap(({ object, empty }) => (empty ? [] : [object]));
-  return { kind: 'done', objects: outcomes, errors, abandoned };
+  return { kind: 'done', objects: outcomes, errors, abandoned, leaving };
 }
 
 /** Ledgers that one request gives up, at most: an expression of DynamoDB's has an end. */
@@ -125,13 +150,21 @@ function orphansOf({ ledgers }: Turn, objects: readonly GameServerNodeObject[], 
   const there = new Set(objects.map(({ name }) => name));
   const orphans: Orphan[] = [];
   for (const [object, ledger] of ledgers) {
-    // Nodes that are registered are found by it, to be taken out.
+    // Nodes that are registered are found by it, to be taken out first.
     if (there.has(object) || ledger.registration !== undefined) continue;
     const latest = latestOf(ledger);
     const expired = latest !== undefined && now - latest >= SCALER.orphanLedgerSeconds * 1000;
     if (latest === undefined || expired) orphans.push({ object, empty: latest === undefined });
   }
   return orphans.slice(0, MOST_FORGOTTEN);
+}
+
+/** Objects that are gone and may have nodes that are registered with Berth: their ledgers say in which pool. */
+function registeredOrphansOf({ ledgers }: Turn, objects: readonly GameServerNodeObject[]): RegisteredOrphan[] {
+  const there = new Set(objects.map(({ name }) => name));
+  return [...ledgers].flatMap(([object, ledger]) =>
+    there.has(object) || ledger.registration === undefined ? [] : [{ object, ledger }],
+  );
 }
 
 /** When what is under way was begun last; undefined: nothing is. */

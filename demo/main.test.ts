@@ -143,6 +143,15 @@ test('Ctrl-C ends it: the engine is stopped, nothing is left, the exit status sa
   expect(await leftBehind()).toEqual([]);
 });
 
+test('Ctrl-C ends a scene of the node scaler as well', PATIENCE, async () => {
+  const { child, ended, stdout } = start('--scaler');
+  await expect.poll(stdout, { timeout: 300_000 }).toContain('16:00: target 3; 3 active');
+  child.kill('SIGINT');
+  const { status, stderr } = await ended;
+  expect({ status, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({ status: 130, last: 'stopped by SIGINT' });
+  expect(await leftBehind()).toEqual([]);
+});
+
 describe('bad input ends it before anything starts: exit status 2, no stack trace', () => {
   test.each([
     [
@@ -155,6 +164,11 @@ describe('bad input ends it before anything starts: exit status 2, no stack trac
       'more bad nodes than a pool takes out at once',
       () => ['--bad-nodes', '11'],
       /A whole number from 0 to 10 is expected/,
+    ],
+    [
+      'a workload for the node scaler',
+      () => ['--scaler', '--workers', '2'],
+      /^--scaler and --workers exclude each other/,
     ],
     ['an unknown option', () => ['--fast'], /^unknown option '--fast'/],
     ['a file that cannot be written', () => ['--json', folder], /: a file is expected, this is a directory\n$/],

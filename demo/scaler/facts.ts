@@ -3,6 +3,7 @@ import type { Deed, GoneMachine, GroupMove, Tick } from './deeds.ts';
 import type { Game } from './games.ts';
 import type { Incident } from './incidents.ts';
 import type { Scene } from './scene.ts';
+
 /** What happened in a scene, from its first minute to its last. */
 export interface ScalerFacts {
   readonly scene: Scene;
@@ -25,9 +26,8 @@ export interface ScalerFacts {
   readonly violations: readonly string[];
   /** What the second delivery of a tick came to. */
   readonly twin: string | undefined;
+  /** Of the machine's clock. */
   readonly seconds: number;
-  /** Of these, those in which the scaler was at work or waited for. */
-  readonly tickSeconds: number;
 }
 
 export interface LeftNode {

@@ -73,7 +73,8 @@ export class Incidents {
   race(server: string): boolean {
     const { scene, games, stage, random } = this.#settings;
     const now = stage.clock.now();
-    if (now < timeOf(scene, scene.window.closes)) return false;
+    const state = stage.outside.cluster().store.get('gameservers', server, 'default')?.status?.state;
+    if (now < timeOf(scene, scene.window.closes) || state !== 'Ready') return false;
     this.#deletes += 1;
     if (!scene.incidents.races.includes(this.#deletes)) return false;
     const got = games.take(server, { at: now, minutes: random.integer(8, 25) });
@@ -147,14 +148,14 @@ export class Incidents {
     const { outside } = this.#settings.stage;
     const name = this.#nodesByGames().find((node) => gamesOn(outside, node) > 0);
     const machine = outside.machines.list().find(({ node, running }) => node === name && running);
-    if (machine === undefined) throw new Error('there is no machine to be lost');
+    if (machine === undefined) throw new Error('there is no machine with a game on it to be lost');
     const before = outside.killedSessions.length;
     outside.machines.lose(machine.instance);
     const lost = outside.killedSessions.length - before;
     this.#tell(
       minute,
       'loss',
-      `the machine of ${nodeText(name)} fails, with ${lost === 1 ? 'a game' : `${lost} games`} on it`,
+      `the machine of ${nodeText(machine.node)} fails, with ${lost === 1 ? 'a game' : `${lost} games`} on it`,
     );
   }
 

@@ -27,7 +27,8 @@ export interface Finding {
 type Judged = Pick<ScalerFacts, 'deeds' | 'moves' | 'sets' | 'ticks' | 'violations'>;
 type Of<K extends Deed['kind']> = Extract<Deed, { readonly kind: K }>;
 
-const IN_USE = /^(Allocated|Reserved)$/;
+/** States of a server that players are on, or may be. */
+export const IN_USE = /^(Allocated|Reserved)$/;
 
 /** Looks at what was done, and at what the world has said of it, apart from what the scaler says itself. */
 export function judge(facts: Judged): Readonly<Record<InvariantId, Finding>> {

@@ -45,7 +45,7 @@ export async function play(
     `playing ${scene.minutes} minutes, ${replicas} nodes, ${scene.schedule.replicas} in the evening, at most ${max}`,
   );
   const [samples, ticks]: [Sample[], Tick[]] = [[], []];
-  let [twin, tickMs]: [string | undefined, number] = [undefined, 0];
+  let twin: string | undefined;
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
@@ -58,20 +58,18 @@ export async function play(
     await incidents.before(minute);
     witness.take();
     const [asked, used] = [outside.requests.length, asks(stage)];
-    const started = clock();
     // The schedule sees the new minute when it looks next, and runs the tick of it.
     stage.clock.set(at);
     const doubled = minute === scene.incidents.twin ? deliver(stage, at) : undefined;
     await Promise.race([engine.eventSources.idle(SCALER), aborted]);
     twin = (await doubled) ?? twin;
-    tickMs += clock() - started;
     const { kubernetes, changes } = witness.take();
     const aws = outside.requests.slice(asked).filter(({ service }) => service !== 'kubernetes').length;
     const dynamodb = asks(stage) - used;
     if (minute > 0) ticks.push({ at, kubernetes, aws, dynamodb, changes, events: incidents.eventsOf(minute) });
     const sample = sampleOf(stage, scene, at, games.waiting);
     samples.push(sample);
-    display.progress({ ...sample, minute, minutes: scene.minutes, playing: games.playing.length });
+    display.progress({ ...sample, minute, playing: games.playing.length });
   }
   display.end();
   return {
@@ -84,7 +82,6 @@ export async function play(
     races: incidents.raced.map((server) => ({ server, kept: wasKept(games, server) })),
     violations: outside.violations,
     seconds: (clock() - began) / 1000,
-    tickSeconds: tickMs / 1000,
   };
 }
 

@@ -37,7 +37,7 @@ export interface Scene {
     readonly rescale: readonly [number, number, number];
     /** The tick of this minute is delivered twice at once. */
     readonly twin: number;
-    /** Which of the scaler's deletes from the end of the window on players get ahead of, counted from 1. */
+    /** Which of the scaler's deletes of Ready servers players get ahead of, counted from 1 from the end of the window on. */
     readonly races: readonly number[];
   };
 }

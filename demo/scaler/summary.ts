@@ -3,7 +3,7 @@ import type { NodeClass } from './census.ts';
 import type { Tick } from './deeds.ts';
 import type { LeftNode, ScalerFacts } from './facts.ts';
 import type { Incident } from './incidents.ts';
-import { type InvariantId, judge, SCALER_INVARIANTS } from './judge.ts';
+import { IN_USE, type InvariantId, judge, SCALER_INVARIANTS } from './judge.ts';
 import { type OutcomeFacts, outcomeOf } from './outcomes.ts';
 import { timeOf } from './scene.ts';
 
@@ -118,7 +118,7 @@ export function scalerSummaryOf(facts: ScalerFacts): ScalerSummary {
   const operatorsNode = operatorsNodeOf(facts);
   const ended = gone.filter(({ by }) => by === 'Berth');
   const deletes = facts.deeds.filter((deed) => deed.kind === 'delete-server' && deed.done);
-  const withSession = deletes.filter((deed) => deed.kind === 'delete-server' && deed.state !== 'Ready').length;
+  const withSession = deletes.filter((deed) => deed.kind === 'delete-server' && IN_USE.test(deed.state)).length;
   const machines = {
     ordered: facts.deeds.reduce((sum, deed) => sum + (deed.kind === 'order' ? deed.by : 0), 0),
     ended: ended.length,
@@ -181,7 +181,7 @@ function problemsOf(it: Omit<ScalerSummary, 'problems' | 'exitStatus'>, played: 
       : [`the pool has ${nodes.end.active} active nodes at the end, not ${scene.replicas}`]),
     ...tooMany.map(({ node, state }) => `${node} is still there at the end, ${state}, and no game is on it`),
     ...(games.endedByBerth === 0 ? [] : [`${games.endedByBerth} games were ended by Berth`]),
-    ...(servers.withSession === 0 ? [] : [`${servers.withSession} servers were deleted that were not Ready`]),
+    ...(servers.withSession === 0 ? [] : [`${servers.withSession} servers were deleted with a session`]),
     ...(machines.endedEmpty === machines.ended
       ? []
       : [`${machines.ended - machines.endedEmpty} machines were ended with games on them`]),

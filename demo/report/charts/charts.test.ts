@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { areaChart } from './area-chart.ts';
 import { barChart } from './bar-chart.ts';
 import { lineChart } from './line-chart.ts';
 import { linear, multiples, roundStep, roundUp, timeStep } from './scale.ts';
@@ -150,4 +151,31 @@ test('bars are stacked from below, in the order of the series, and what is nothi
   expect(drawn).toContain('<rect class="bar partial" x="65" y="82" width="438" height="53"/>');
   expect(drawn).toContain('<rect class="bar partial" x="505" y="28" width="438" height="215"/>');
   expect(drawn).toContain('<title>second</title>');
+});
+
+test('areas are stacked steps, lines lie over them, and what happened has a sign', () => {
+  const drawn = areaChart({
+    ...NAMES,
+    ...AXES,
+    series: [
+      { name: 'active', tone: 'active', values: [1, 2, 2] },
+      { name: 'held', tone: 'held', values: [0, 1, 1] },
+    ],
+    lines: [{ name: 'target', tone: 'target', values: [1, 2, 2] }],
+    at: [0, 5, 8],
+    events: [
+      { at: 5, sign: '1', tell: 'a <machine> fails' },
+      { at: 5, sign: '2', tell: 'at the same time' },
+    ],
+    tell: (index) => `place ${index}`,
+  });
+  expect(drawn).toContain('<path class="stack active" d="M64 190L504 190L504 136L944 136L944 244L64 244Z"/>');
+  expect(drawn).toContain(
+    '<path class="stack held" d="M64 190L504 190L504 82L944 82L944 136L504 136L504 190L64 190Z"/>',
+  );
+  expect(drawn).toContain('<path class="line target" d="M64 190L504 190L504 136L944 136"/>');
+  expect(drawn).toContain('<title>a &lt;machine&gt; fails</title>');
+  // The second is below the first.
+  expect([...drawn.matchAll(/class="sign" cx="504" cy="([\d.]+)"/g)].map(([, y]) => Number(y))).toEqual([36.5, 55.5]);
+  expect(drawn.match(/class="hover"/g)).toHaveLength(3);
 });

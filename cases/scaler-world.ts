@@ -35,7 +35,12 @@ export interface WorldCall {
     | 'increase'
     | 'providerDelete'
     | 'readLedger'
-    | 'writeLedger';
+    | 'writeLedger'
+    | 'begin'
+    | 'end'
+    | 'listObjects'
+    | 'writeStatus'
+    | 'tell';
   readonly subject: string;
 }
 
@@ -83,39 +88,13 @@ export class ScalerWorld {
     return [...this.pods.values()].filter((pod) => pod.nodeName === node && isRunningGamePod(pod));
   }
 
-  readonly cluster: Cluster = {
-    snapshot: () =>
-      this.#call('snapshot', 'cluster', () => ({
-        nodes: [...this.nodes.values()],
-        pods: [...this.pods.values()],
-        gameServers: [...this.servers.values()],
-      })),
-    readNode: (name) => this.#call('readNode', name, () => this.nodes.get(name)),
-    podsOn: (node) =>
-      this.#call('podsOn', node, () => [...this.pods.values()].filter(({ nodeName }) => nodeName === node)),
-    listGameServers: () => this.#call('listGameServers', 'gameservers', () => [...this.servers.values()]),
-    readGameServer: ({ namespace, name }) =>
-      this.#call('readGameServer', name, () => this.servers.get(`${namespace}/${name}`)),
-    patchNode: (node, patch) => {
-      const operation = patch.unschedulable === undefined ? 'annotate' : patch.unschedulable ? 'cordon' : 'uncordon';
-      return this.#call(operation, node.name, () => this.#patchNode(node, patch));
-    },
-    deleteGameServer: (server) => {
-      const current = this.nodes.get(server.nodeName ?? '');
-      const guarded = current?.unschedulable === true && isMarkedBy(this.#object, current);
-      this.log.must(guarded, `I2: server ${server.name} is deleted on a node that is not cordoned by the scaler`);
-      return this.#call('deleteGameServer', server.name, () => this.#deleteServer(server));
-    },
-    deleteNode: (node) => {
-      this.#mustBeEmpty(node.name);
-      return this.#call('deleteNode', node.name, () => this.#deleteNode(node));
-    },
-  };
+  readonly #asked: Intercept = (call, act) => this.intercept(call, act);
+  readonly cluster: Cluster = this.clusterBy(this.#asked);
 
   readonly ledgerStore: LedgerStore = {
-    read: () => this.#call('readLedger', this.#object, () => this.ledger),
+    read: () => this.#asked({ operation: 'readLedger', subject: this.#object }, () => this.ledger),
     write: (next) =>
-      this.#call('writeLedger', this.#object, () => {
+      this.#asked({ operation: 'writeLedger', subject: this.#object }, () => {
         if (next.version !== this.ledger.version) throw conflict('the ledger was written meanwhile');
         this.ledger = { ...next, version: next.version + 1 };
         return this.ledger;
@@ -123,35 +102,58 @@ export class ScalerWorld {
   };
 
   get provider(): Provider {
+    return this.providerBy(this.#asked);
+  }
+
+  /** The cluster as one function reaches it, between which and the world `asked` stands. */
+  clusterBy(asked: Intercept): Cluster {
+    const call = callsBy(asked);
     return {
-      capabilities: { readsSize: this.#kind === 'eks', changesSize: this.#kind !== 'minikube' },
-      validate: () => this.#call('validate', this.#object, () => ({ problems: this.problems, warnings: [] })),
-      describe: () => this.#call('describe', this.#object, () => this.group),
-      inspect: () => this.#call('inspect', this.#object, () => this.group),
-      locate: (instances) =>
-        this.#call(
-          'locate',
-          this.#object,
-          () => new Map(instances.map((instance): [string, Whereabouts] => [instance, this.#whereabouts(instance)])),
-        ),
-      increase: (order) => this.#call('increase', this.#object, () => this.#increase(order)),
-      endMachine: (machine) => {
-        this.#mustBeEmpty(machine.node);
-        const written = this.ledger.pendingDeletions.some(({ node }) => node === machine.node);
-        // Of one that is ended already there is nothing to write any more.
-        const within = this.group === undefined || this.group.desired > this.group.min;
-        this.log.must(within || !this.#runs(machine), `I5: the machine of ${machine.node} is ended at the minimum`);
-        this.log.must(
-          written || !this.#runs(machine),
-          `I10: the machine of ${machine.node} is ended, and no intent was written`,
-        );
-        return this.#call('providerDelete', machine.instance ?? machine.node, () => this.#endMachine(machine));
+      snapshot: () =>
+        call('snapshot', 'cluster', () => ({
+          nodes: [...this.nodes.values()],
+          pods: [...this.pods.values()],
+          gameServers: [...this.servers.values()],
+        })),
+      readNode: (name) => call('readNode', name, () => this.nodes.get(name)),
+      podsOn: (node) => call('podsOn', node, () => [...this.pods.values()].filter(({ nodeName }) => nodeName === node)),
+      listGameServers: () => call('listGameServers', 'gameservers', () => [...this.servers.values()]),
+      readGameServer: ({ namespace, name }) =>
+        call('readGameServer', name, () => this.servers.get(`${namespace}/${name}`)),
+      patchNode: (node, patch) => {
+        const operation = patch.unschedulable === undefined ? 'annotate' : patch.unschedulable ? 'cordon' : 'uncordon';
+        return call(operation, node.name, () => this.#patchNode(node, patch));
       },
+      deleteGameServer: (server) => call('deleteGameServer', server.name, () => this.#deleteServer(server)),
+      deleteNode: (node) => call('deleteNode', node.name, () => this.#deleteNode(node)),
     };
   }
 
-  #call<T>(operation: WorldCall['operation'], subject: string, act: () => T): Promise<T> {
-    return this.intercept({ operation, subject }, act);
+  /** The provider as one function reaches it. */
+  providerBy(asked: Intercept): Provider {
+    const call = callsBy(asked);
+    const object = this.#object;
+    /** The group as this function has seen it last. What it asks for must be allowed by that; the service sees to the rest. */
+    let seen: Group | undefined;
+    const look = () => {
+      seen = this.group;
+      return seen;
+    };
+    return {
+      capabilities: { readsSize: this.#kind === 'eks', changesSize: this.#kind !== 'minikube' },
+      validate: () => call('validate', object, () => ({ problems: this.problems, warnings: [] })),
+      describe: () => call('describe', object, look),
+      inspect: () => call('inspect', object, look),
+      locate: (instances) =>
+        call(
+          'locate',
+          object,
+          () => new Map(instances.map((instance): [string, Whereabouts] => [instance, this.#whereabouts(instance)])),
+        ),
+      increase: (order) => call('increase', object, () => this.#increase(order, seen)),
+      endMachine: (machine) =>
+        call('providerDelete', machine.instance ?? machine.node, () => this.#endMachine(machine, seen)),
+    };
   }
 
   #mustBeEmpty(node: string): void {
@@ -187,6 +189,9 @@ export class ScalerWorld {
     const server = this.servers.get(key);
     if (server === undefined) return;
     if (server.uid !== uid || server.resourceVersion !== resourceVersion) throw conflict(`server ${name} has changed`);
+    const node = this.nodes.get(server.nodeName ?? '');
+    const guarded = node?.unschedulable === true && isMarkedBy(this.#object, node);
+    this.log.must(guarded, `I2: server ${name} is deleted on a node that is not cordoned by the scaler`);
     this.log.must(!isProtected(server), `I1: server ${name} is deleted in state ${server.state}`);
     this.log.gameServersDeleted.push(name);
     this.log.changes += 1;
@@ -197,6 +202,7 @@ export class ScalerWorld {
     const node = this.nodes.get(name);
     if (node === undefined) return;
     if (node.uid !== uid) throw conflict(`node ${name} is another one`);
+    this.#mustBeEmpty(name);
     const instance = instanceOf(node) ?? '';
     const ends =
       this.group === undefined ? this.ended.has(name) : lifeOf(this.group.instances.get(instance)) !== 'live';
@@ -206,14 +212,13 @@ export class ScalerWorld {
     this.nodes.delete(name);
   }
 
-  #increase({ by, from }: { readonly by: number; readonly from?: number }): void {
+  #increase({ by, from }: { readonly by: number; readonly from?: number }, seen: Group | undefined): void {
     this.log.must(by > 0, `I7: an increase by ${by}`);
     if (this.group !== undefined) {
       if (from !== this.group.desired) throw conflict(`desired is ${this.group.desired}, and not ${from}`);
-      if (from + by > this.group.max) {
-        this.log.must(false, `I5: an increase to ${from + by}, beyond the maximum of ${this.group.max}`);
-        throw new CallError('refused', 'ValidationError', 'above max value');
-      }
+      const within = seen === undefined || from + by <= seen.max;
+      this.log.must(within, `I5: an increase to ${from + by}, beyond the maximum of ${seen?.max}`);
+      if (from + by > this.group.max) throw new CallError('refused', 'ValidationError', 'above max value');
       this.group = { ...this.group, desired: from + by };
     }
     if (this.group === undefined) this.ordered += by;
@@ -221,12 +226,20 @@ export class ScalerWorld {
     this.log.changes += 1;
   }
 
-  #endMachine({ node, instance }: { readonly node: string; readonly instance?: string }): void {
+  #endMachine(
+    { node, instance }: { readonly node: string; readonly instance?: string },
+    seen: Group | undefined,
+  ): void {
+    // Of one that has ended, or is going, there is nothing to end any more.
+    if (this.#isGoing(node, instance)) return;
+    this.#mustBeEmpty(node);
+    const written = this.ledger.pendingDeletions.some((entry) => entry.node === node);
+    this.log.must(written, `I10: the machine of ${node} is ended, and no intent was written`);
     if (this.group === undefined) {
       this.ended.add(node);
     } else {
-      const state = this.group.instances.get(instance ?? '');
-      if (lifeOf(state) === 'leaving') return;
+      const within = seen === undefined || seen.desired > seen.min;
+      this.log.must(within, `I5: the machine of ${node} is ended at the minimum`);
       if (this.group.desired <= this.group.min) throw new CallError('refused', 'ValidationError', 'at min size');
       const instances = new Map(this.group.instances).set(instance ?? '', 'Terminating');
       this.group = { ...this.group, instances, desired: this.group.desired - 1 };
@@ -235,15 +248,20 @@ export class ScalerWorld {
     this.log.changes += 1;
   }
 
-  #runs({ node, instance }: { readonly node: string; readonly instance?: string }): boolean {
-    if (this.group === undefined) return !this.ended.has(node);
-    return lifeOf(this.group.instances.get(instance ?? '')) === 'live';
+  #isGoing(node: string, instance: string | undefined): boolean {
+    if (this.group === undefined) return this.ended.has(node);
+    return lifeOf(this.group.instances.get(instance ?? '')) === 'leaving';
   }
 
   #whereabouts(instance: string): Whereabouts {
     if (this.elsewhere.has(instance)) return 'elsewhere';
     return this.group?.instances.has(instance) ? 'here' : 'gone';
   }
+}
+
+function callsBy(asked: Intercept) {
+  return <T>(operation: WorldCall['operation'], subject: string, act: () => T): Promise<T> =>
+    asked({ operation, subject }, act);
 }
 
 function conflict(message: string): CallError {

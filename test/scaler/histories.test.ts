@@ -4,7 +4,8 @@ import type { EpochMs } from '../../lib/time.ts';
 import { ScalerBed } from './bed.ts';
 import { happen } from './happen.ts';
 import { FAULTS, type Fault, history } from './histories.ts';
-import { countsOf, interceptor, interleaved, runHistory } from './run-history.ts';
+import { afterQuietTicks } from './quiet.ts';
+import { interceptor, interleaved, runHistory } from './run-history.ts';
 
 /** The invariants of the specification, I1 to I11; the world itself checks I1 to I5, I7 and I10 of every change. */
 
@@ -14,7 +15,7 @@ describe('over random histories', () => {
       fc.asyncProperty(history, async (one) => {
         const { bed, violations } = await runHistory(one);
         expect(violations).toEqual([]);
-        expect(await afterQuietTicks(bed)).toEqual([]);
+        expect(await afterQuietTicks(bed, () => bed.tick(async (_, act) => act()))).toEqual([]);
       }),
       { numRuns: 2_500 },
     );
@@ -47,7 +48,7 @@ describe('over random histories', () => {
           }
           const ordered = bed.world.log.increaseBy;
           expect(ordered).toBeLessThanOrEqual(target);
-          expect(await afterQuietTicks(bed)).toEqual([]);
+          expect(await afterQuietTicks(bed, () => bed.tick(async (_, act) => act()))).toEqual([]);
           expect(ordered + bed.takeLog().increaseBy).toBeGreaterThanOrEqual(target);
         },
       ),
@@ -55,29 +56,3 @@ describe('over random histories', () => {
     );
   });
 });
-
-/** Lets everything that is on its way come to its end, with a tick every four minutes; what is left to say against it. */
-async function afterQuietTicks(bed: ScalerBed): Promise<string[]> {
-  const { world } = bed;
-  bed.limit = undefined;
-  if (world.group) world.group = { ...world.group, steady: true, terminateSuspended: false };
-  for (const node of world.nodes.values()) bed.changeNode(node.name, { ready: true });
-  const problems: string[] = [];
-  for (let round = 0; round < 12; round++) {
-    for (const { name } of world.servers.values()) bed.removeServer(name);
-    happen(bed, { kind: 'clean-up' });
-    happen(bed, { kind: 'join' });
-    bed.now = (bed.now + 4 * 60_000) as EpochMs;
-    await bed.tick(async (_, act) => act());
-    problems.push(...world.log.violations);
-  }
-  const { active, target, held } = countsOf(bed);
-  const room = world.group === undefined ? Number.POSITIVE_INFINITY : world.group.max - held;
-  const draining = [...world.nodes.values()].filter((node) => Object.keys(node.annotations).length > 0);
-  if (bed.kind === 'minikube') return problems;
-  if (active !== Math.min(target, room))
-    problems.push(`${active} are active of ${target}, ${held} are held, room ${room}`);
-  if (draining.length > 0) problems.push(`nodes are left draining: ${draining.map(({ name }) => name).join(', ')}`);
-  if (world.ledger.pendingDeletions.length > 0) problems.push('the ledger is not empty');
-  return problems;
-}

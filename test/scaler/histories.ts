@@ -58,7 +58,7 @@ export interface History {
 
 const at = fc.nat(20);
 
-const event: fc.Arbitrary<Event> = fc.oneof(
+export const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('allocate', 'end', 'start'), at }) },
   {
     weight: 1,
@@ -81,7 +81,8 @@ const step: fc.Arbitrary<Step> = fc.record({
   minutes: fc.constantFrom(0, 1, 1, 1, 2, 16),
 }) as fc.Arbitrary<Step>;
 
-export const history: fc.Arbitrary<History> = fc.record({
+/** What a history begins with, by field. */
+export const start = {
   kind: fc.constantFrom('eks', 'eks', 'eks', 'custom', 'custom', 'minikube'),
   nodes: fc.nat(5),
   replicas: fc.nat(6),
@@ -92,5 +93,9 @@ export const history: fc.Arbitrary<History> = fc.record({
     fc.record({ node: at, state: fc.constantFrom('Ready', 'Ready', 'Allocated', 'Reserved', 'Unhealthy', 'Starting') }),
     { maxLength: 8 },
   ),
+};
+
+export const history: fc.Arbitrary<History> = fc.record({
+  ...start,
   steps: fc.array(step, { minLength: 1, maxLength: 8 }),
 }) as fc.Arbitrary<History>;

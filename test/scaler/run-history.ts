@@ -3,6 +3,7 @@ import type { Intercept, WorldCall } from '../../cases/scaler-world.ts';
 import { CallError } from '../../lib/scaler/call-error.ts';
 import { lifeOf } from '../../lib/scaler/classes.ts';
 import { instanceOf } from '../../lib/scaler/membership.ts';
+import type { Group, Ledger, ObservedNode } from '../../lib/scaler/observation.ts';
 import type { ObjectOutcome } from '../../lib/scaler/tick.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { ScalerBed } from './bed.ts';
@@ -25,8 +26,14 @@ export async function runHistory(
   return { bed, violations };
 }
 
-function bedOf({ kind, nodes, replicas, min, span, limit, servers }: History): ScalerBed {
-  const bed = new ScalerBed(kind, replicas);
+function bedOf(history: History): ScalerBed {
+  const bed = new ScalerBed(history.kind, history.replicas);
+  fill(bed, history);
+  return bed;
+}
+
+/** Brings a bed into the state that a history begins with. */
+export function fill(bed: ScalerBed, { nodes, min, span, limit, servers }: Omit<History, 'steps'>): void {
   bed.limit = limit;
   const names = Array.from({ length: nodes }, () => bed.addNode());
   for (const { node, state } of servers) {
@@ -35,12 +42,11 @@ function bedOf({ kind, nodes, replicas, min, span, limit, servers }: History): S
   }
   const { group } = bed.world;
   if (group) bed.world.group = { ...group, min: Math.min(min, nodes), max: Math.max(min + span, nodes) };
-  return bed;
 }
 
 async function runStep(bed: ScalerBed, step: Step): Promise<string[]> {
   if (step.tick === 'at-once') return atOnce(bed, step.faults);
-  const before = countsOf(bed);
+  const before = countsOf(seenIn(bed));
   const late: (() => void)[] = [];
   const outcome = await bed.tick(interceptor(bed, step.faults, late));
   const log = bed.takeLog();
@@ -61,7 +67,7 @@ async function runStep(bed: ScalerBed, step: Step): Promise<string[]> {
  */
 async function again(bed: ScalerBed): Promise<string[]> {
   const untouched: Intercept = async (_, act) => act();
-  const { active, pending, target } = countsOf(bed);
+  const { active, pending, target } = countsOf(seenIn(bed));
   await bed.tick(untouched);
   const first = bed.takeLog();
   await bed.tick(untouched);
@@ -135,7 +141,7 @@ export function interceptor(bed: ScalerBed, faults: readonly Fault[], late: (() 
 }
 
 /** A scheduler with a stale cache, or a pod that tolerates everything: it comes to a node that is cordoned. */
-function bindLate(bed: ScalerBed, { operation }: WorldCall, at: number): void {
+export function bindLate(bed: ScalerBed, { operation }: WorldCall, at: number): void {
   const cordoned = [...bed.world.nodes.values()].filter(({ unschedulable }) => unschedulable);
   const node = cordoned[at % Math.max(1, cordoned.length)];
   // Between the last look and the deed nothing could be done about it.
@@ -163,10 +169,19 @@ interface Counts {
   readonly held: number;
 }
 
+/** What the numbers of a pool follow from. */
+export interface Seen extends Pick<ScalerBed, 'replicas' | 'now'> {
+  readonly nodes: readonly ObservedNode[];
+  readonly group: Group | undefined;
+  readonly ledger: Ledger;
+}
+
+export function seenIn({ world, replicas, now }: ScalerBed): Seen {
+  return { nodes: [...world.nodes.values()], group: world.group, ledger: world.ledger, replicas, now };
+}
+
 /** What the pool comes to, counted apart from the scaler's code. */
-export function countsOf({ world, replicas, now }: ScalerBed): Counts {
-  const nodes = [...world.nodes.values()];
-  const { group, ledger } = world;
+export function countsOf({ nodes, group, ledger, replicas, now }: Seen): Counts {
   if (group === undefined) {
     const order = ledger.pendingIncrease;
     const joined = nodes.filter(({ uid }) => !order?.baseline.includes(uid)).length;

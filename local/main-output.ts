@@ -1,7 +1,7 @@
 import type { Engine } from './engine.ts';
 
 /** Files that were written for whoever has started the engine. */
-export interface WrittenFiles {
+interface WrittenFiles {
   /** Environment variables. */
   readonly env?: string | undefined;
   /** Of the simulated cluster. */

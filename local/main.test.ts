@@ -78,7 +78,7 @@ describe('npm start', () => {
     expect(printed.stdout).toContain(`. ${envFile}`);
     const env = environmentIn(envFile);
     expect(env).toMatchObject({ BERTH_TABLE_NODES: 'Berth-Nodes', AWS_REGION: 'us-east-1' });
-    const sqs = new SQSClient({ endpoint: env.AWS_ENDPOINT_URL_SQS });
+    const sqs = new SQSClient({ endpoint: env.AWS_ENDPOINT_URL_SQS ?? '' });
     const input = { QueueUrl: env.BERTH_QUEUE_PLANS, AttributeNames: ['VisibilityTimeout' as const] };
     expect((await sqs.send(new GetQueueAttributesCommand(input))).Attributes).toEqual({ VisibilityTimeout: '180' });
     sqs.destroy();

@@ -119,6 +119,8 @@ describe('berth scaler status', () => {
     const since = (now - 600_000) as EpochMs;
     const pendingDeletions = [{ node: 'n7', uid: 'u7', instance: 'i-7', since }];
     await begun.turn.ledgerOf('games').write({ version: 0, pendingDeletions });
+    await begun.turn.ledgerOf('old').write({ version: 0, pendingDeletions: [], registration: { pool: 'prod' } });
+    await begun.turn.ledgerOf('done').write({ version: 0, pendingDeletions: [] });
     outside.scene.change('gameservernodes', 'games', (object) => ({
       ...object,
       status: {
@@ -141,6 +143,9 @@ describe('berth scaler status', () => {
     expect(out).toContain('\ngames: DrainBlocked: node n2 has games\n');
     expect(out).toMatch(/\ngames: draining for \d+ d: n2, 2 games played, 3 game pods\n/);
     expect(out).toContain('\ngames: being removed for 10 min: n7 (i-7)');
+    expect(out).toMatch(/\nold +- +- +- +- +- +- +Deleted +-\n/);
+    expect(out).toContain('\nold: its nodes leave pool prod as their tasks end');
+    expect(out).not.toContain('done');
   });
 
   it('shows an object that no tick has looked at', async () => {

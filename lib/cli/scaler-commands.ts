@@ -3,7 +3,7 @@ import { cronTimes } from '../cron/croner.ts';
 import { CallError } from '../scaler/call-error.ts';
 import { type ClusterSettings, clusterIdOf } from '../scaler/cluster-settings.ts';
 import { dryCluster, dryObjectPorts, dryRegistry } from '../scaler/dry-run.ts';
-import type { GameServerNodeObject, Ledger } from '../scaler/observation.ts';
+import type { Ledger } from '../scaler/observation.ts';
 import type { LedgerStore, NodeRegistry } from '../scaler/ports.ts';
 import type { Deed, TickError } from '../scaler/report.ts';
 import type { ReachedCluster } from '../scaler/run-cluster.ts';
@@ -13,7 +13,7 @@ import { type EpochMs, systemClock } from '../time.ts';
 import { type Cli, type CommonOptions, commandOf, type Run } from './context.ts';
 import { EXIT, type ExitStatus } from './io.ts';
 import type { ClusterOptions, Memory } from './scaler-clusters.ts';
-import { ageText, deedText, type PoolView, poolsText, poolView } from './scaler-view.ts';
+import { ageText, deedText, goneView, type PoolView, poolsText, poolView } from './scaler-view.ts';
 
 type Options = CommonOptions & ClusterOptions;
 
@@ -102,7 +102,17 @@ async function lookAt(
 
 async function statusOf({ objects }: ReachedCluster, { ledgers, now }: Seen): Promise<PoolReport[] | undefined> {
   const listed = await objects.list();
-  return listed?.map(({ name, status }) => poolView(name, status, ledgers.get(name), now)).sort(byName);
+  const views = listed?.map(({ name, status }) => poolView(name, status, ledgers.get(name), now));
+  return views && withGone(views, ledgers, now).sort(byName);
+}
+
+/** With the objects that are gone, and that the ledgers still know something of. */
+function withGone(views: readonly PoolReport[], ledgers: Seen['ledgers'], now: EpochMs): PoolReport[] {
+  const there = new Set(views.map(({ object }) => object));
+  const gone = [...ledgers].flatMap(([object, ledger]) => {
+    return there.has(object) ? [] : (goneView(object, ledger, now) ?? []);
+  });
+  return [...views, ...gone];
 }
 
 async function check(reached: ReachedCluster, { registry, ledgers, now }: Seen): Promise<PoolReport[] | undefined> {
@@ -121,22 +131,20 @@ async function check(reached: ReachedCluster, { registry, ledgers, now }: Seen):
     // Nobody waits for somebody's turn: a look may take the time that it takes.
     deadline: Number.MAX_SAFE_INTEGER as EpochMs,
   });
-  return outcomes
-    .map(({ name, status, report }) => ({
-      ...poolView(name, status, ledgers.get(name), now),
-      would: report.deeds,
-      errors: report.errors,
-    }))
-    .sort(byName);
+  const views = outcomes.map(({ name, status, report }) => ({
+    ...poolView(name, status, ledgers.get(name), now),
+    would: report.deeds,
+    errors: report.errors,
+  }));
+  return withGone(views, ledgers, now).sort(byName);
 }
 
 function unwritten(ledger: Ledger = NO_LEDGER): LedgerStore {
   return { read: async () => ledger, write: async (next) => next };
 }
 
-function byName(a: Pick<GameServerNodeObject, 'name'> | PoolView, b: typeof a): number {
-  const [left, right] = [a, b].map((one) => ('object' in one ? one.object : one.name));
-  return (left ?? '') < (right ?? '') ? -1 : 1;
+function byName(a: PoolView, b: PoolView): number {
+  return a.object < b.object ? -1 : 1;
 }
 
 function clusterText({ cluster, problem, pools, lastTick }: ClusterView, now: EpochMs): string {

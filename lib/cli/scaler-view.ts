@@ -66,6 +66,14 @@ export function poolView(object: string, status: unknown, ledger: Ledger | undef
   };
 }
 
+/** What there is to say of an object that is gone, and of which something is still under way; undefined: nothing. */
+export function goneView(object: string, ledger: Ledger, now: EpochMs): PoolView | undefined {
+  const { registration } = ledger;
+  const leaving = registration === undefined ? [] : [`its nodes leave pool ${registration.pool} as their tasks end`];
+  const notes = [...leaving, ...underWay(ledger, now)];
+  return notes.length === 0 ? undefined : { object, status: undefined, state: 'Deleted', well: true, notes };
+}
+
 function conditionOf({ conditions }: Status, type: string): Condition | undefined {
   return conditions.find((condition) => condition.type === type);
 }

@@ -53,13 +53,16 @@ function reached(minute: number, { scene, samples }: OutcomeFacts): string {
   return at === undefined ? 'BROKEN: the pool never came to its target' : `all nodes are active at ${text(scene, at)}`;
 }
 
-function replaced({ minute }: Incident, facts: OutcomeFacts): string {
-  const { scene, deeds } = facts;
-  const at = timeOf(scene, minute);
-  const order = deeds.find((deed) => deed.kind === 'order' && deed.at >= at && deed.at <= timeOf(scene, minute + 1));
-  return order === undefined
-    ? 'it is left alone'
-    : `another is ordered at ${text(scene, order.at)}; this one is left alone`;
+/** Minutes that a machine takes to be ordered and to come up, with room. */
+const REPLACED_WITHIN = 10;
+
+function replaced({ minute }: Incident, { scene, samples, deeds }: OutcomeFacts): string {
+  const [at, until] = [timeOf(scene, minute), timeOf(scene, minute + REPLACED_WITHIN)];
+  const order = deeds.find((deed) => deed.kind === 'order' && deed.at >= at && deed.at <= until);
+  const full = samples.some((one) => one.at > at && one.at <= until && one.nodes.active >= one.target);
+  if (!full) return `BROKEN: the pool lacks a node, and has none in its place ${REPLACED_WITHIN} minutes later`;
+  const how = order === undefined ? 'there are enough without it' : `another is ordered at ${text(scene, order.at)}`;
+  return `${how}; this one is left alone`;
 }
 
 function lost({ scene, gone, samples }: OutcomeFacts): string {

@@ -100,6 +100,14 @@ const PROBLEMS: readonly (readonly [string, Change])[] = [
     'the machine of n6 fails: BROKEN: its node is still there',
     ({ gone }) => ({ gone: gone.filter(({ by }) => by === 'Berth') }),
   ],
+  [
+    'an operator cordons n2: BROKEN: the pool lacks a node',
+    ({ samples }) => ({
+      samples: samples.map((one, minute) =>
+        minute > 25 && minute < 40 ? { ...one, nodes: { ...one.nodes, active: 4 } } : one,
+      ),
+    }),
+  ],
   ['nothing was played', () => ({ samples: [] })],
 ];
 

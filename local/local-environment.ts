@@ -10,6 +10,9 @@ export interface Endpoints {
 /** The services check none, but a client must have some; the cluster of `npm start` lets in who signs with these. */
 export const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' } as const;
 
+/** The discard port, where nothing listens: a service of AWS that is not here is not looked for at AWS. */
+const NOWHERE = 'http://127.0.0.1:9';
+
 /** Environment variables by which any AWS client finds the engine, and the outside where there is one, instead of AWS. */
 export function clientEnvironment(
   { dynamodb, sqs, outside }: Endpoints & { readonly outside?: Outside | undefined },
@@ -18,7 +21,8 @@ export function clientEnvironment(
   return {
     AWS_ENDPOINT_URL_DYNAMODB: dynamodb,
     AWS_ENDPOINT_URL_SQS: sqs,
-    ...(outside && { AWS_ENDPOINT_URL_EKS: outside.eks, AWS_ENDPOINT_URL_AUTO_SCALING: outside.autoScaling }),
+    AWS_ENDPOINT_URL_EKS: outside?.eks ?? NOWHERE,
+    AWS_ENDPOINT_URL_AUTO_SCALING: outside?.autoScaling ?? NOWHERE,
     AWS_REGION: region,
     AWS_DEFAULT_REGION: region,
     AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
@@ -37,9 +41,6 @@ export interface FunctionEndpoints extends Endpoints {
   readonly eventBus: string;
   readonly outside?: Outside | undefined;
 }
-
-/** The discard port, where nothing listens: a service of AWS that is not here is not looked for at AWS. */
-const NOWHERE = 'http://127.0.0.1:9';
 
 /** What a function finds in its environment: what Lambda sets, its own variables, and the way to the engine. */
 export function functionEnvironment(
@@ -61,8 +62,6 @@ export function functionEnvironment(
     ...clientEnvironment(endpoints, region),
     AWS_ENDPOINT_URL: NOWHERE,
     AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBus,
-    AWS_ENDPOINT_URL_EKS: endpoints.outside?.eks ?? NOWHERE,
-    AWS_ENDPOINT_URL_AUTO_SCALING: endpoints.outside?.autoScaling ?? NOWHERE,
     // The developer's own profile is not there on Lambda either.
     AWS_CONFIG_FILE: devNull,
     AWS_SHARED_CREDENTIALS_FILE: devNull,

@@ -21,7 +21,7 @@ class Dead extends Error {}
 
 let bed: ScalerBed;
 let turns: MemoryTurns;
-let registry: MemoryRegistry;
+let berthNodes: MemoryRegistry;
 /** Names of the objects that are there; undefined: the cluster does not know the kind. */
 let objects: readonly string[] | undefined;
 let calls: string[];
@@ -33,8 +33,8 @@ async function setUp(kind: 'eks' | 'custom' = 'eks') {
   for (const _ of [1, 2]) bed.addNode();
   bed.extra = { config: { ...(kind === 'eks' ? { nodegroup: 'games' } : {}), pool: 'eu' } };
   turns = new MemoryTurns();
-  registry = new MemoryRegistry('eu');
-  registry.before = (operation) => meanwhile(operation);
+  berthNodes = new MemoryRegistry('eu');
+  berthNodes.before = (operation) => meanwhile(operation);
   [objects, calls, meanwhile] = [[OBJECT], [], () => undefined];
   await tick();
 }
@@ -43,7 +43,7 @@ beforeEach(() => setUp());
 
 async function tick(deadlineMs = 44_000): Promise<ClusterOutcome> {
   bed.now = (bed.now + MINUTE) as EpochMs;
-  registry.takeCalls();
+  berthNodes.takeCalls();
   calls = [];
   const asked = <T>(call: string, answer: () => T) => {
     calls.push(call);
@@ -75,11 +75,11 @@ async function tick(deadlineMs = 44_000): Promise<ClusterOutcome> {
       ...{ cluster: CLUSTER, scheduledAt: now, holder: randomUUID() },
       ...{ until: (now + 50_000) as EpochMs, deadline: (now + deadlineMs) as EpochMs },
     },
-    { turns, reach: async () => reached, registry, times: cronTimes, clock: () => bed.now },
+    { turns, reach: async () => reached, registry: berthNodes, times: cronTimes, clock: () => bed.now },
   );
 }
 
-const eu = () => registry.nodesOf('eu');
+const eu = () => berthNodes.nodesOf('eu');
 const ledgers = () => [...(turns.clusters.get(CLUSTER)?.ledgers.keys() ?? [])];
 const registered = () =>
   [...eu().values()].map(({ nodeId, drain, status }) => `${nodeId} ${drain ? 'drained' : 'open'} ${status}`);
@@ -96,7 +96,7 @@ const failing = (label: string) => (call: string) => {
 
 describe('the nodes of an object that is gone', () => {
   test('are drained, removed once no task holds them, and then the object is forgotten', async () => {
-    registry.change('eu', 'n1', { tasks: 1 });
+    berthNodes.change('eu', 'n1', { tasks: 1 });
     objects = [];
     await tick();
     expect(registered()).toEqual(['n1 drained ready', 'n2 drained ready']);
@@ -114,7 +114,7 @@ describe('the nodes of an object that is gone', () => {
         },
       },
     ]);
-    registry.change('eu', 'n1', { tasks: 0 });
+    berthNodes.change('eu', 'n1', { tasks: 0 });
     expect(leavingOf(await tick())).toMatchObject([{ report: { findings: [], errors: [] } }]);
     expect(registered()).toEqual([]);
     await tick();
@@ -123,7 +123,7 @@ describe('the nodes of an object that is gone', () => {
   });
 
   test('are removed with their tasks once their machine has ended, and not while it runs', async () => {
-    registry.change('eu', 'n1', { tasks: 3 });
+    berthNodes.change('eu', 'n1', { tasks: 3 });
     objects = [];
     bed.world.nodes.delete('n1');
     for (const _ of [1, 2]) await tick();
@@ -142,19 +142,19 @@ describe('the nodes of an object that is gone', () => {
     await setUp('custom');
     bed.changeNode('n1', { providerId: 'aws:///z/i-1' });
     await tick();
-    registry.change('eu', 'n1', { tasks: 3 });
+    berthNodes.change('eu', 'n1', { tasks: 3 });
     objects = [];
     bed.world.nodes.delete('n1');
     for (const _ of [1, 2, 3]) await tick();
     expect(eu().get('n1')).toMatchObject({ status: 'down', drain: true, tasks: 3 });
     expect(calls).not.toContain('locate');
-    registry.change('eu', 'n1', { tasks: 0 });
+    berthNodes.change('eu', 'n1', { tasks: 0 });
     await tick();
     expect(registered()).toEqual([]);
   });
 
   test('keep their tasks though the cluster answers with no object and no node at all', async () => {
-    for (const name of ['n1', 'n2']) registry.change('eu', name, { tasks: 1 });
+    for (const name of ['n1', 'n2']) berthNodes.change('eu', name, { tasks: 1 });
     const nodes = new Map(bed.world.nodes);
     objects = [];
     bed.world.nodes.clear();
@@ -166,7 +166,7 @@ describe('the nodes of an object that is gone', () => {
   });
 
   test('of another object are left alone, and those of an object of the same name go on from there', async () => {
-    registry.change('eu', 'n1', { tasks: 1 });
+    berthNodes.change('eu', 'n1', { tasks: 1 });
     objects = ['successor'];
     await tick();
     expect(registered()).toEqual(['n1 drained ready', 'n2 drained ready']);
@@ -189,7 +189,7 @@ describe('nothing is changed', () => {
     meanwhile = failing(call);
     const outcome = await tick();
     expect(registered()).toEqual(['n1 open ready', 'n2 open ready']);
-    expect(registry.takeCalls()).toEqual([]);
+    expect(berthNodes.takeCalls()).toEqual([]);
     if (call === 'snapshot') {
       expect(leavingOf(outcome)).toMatchObject([
         { report: { errors: [{ operation: 'read', subject: 'cluster', code: 'Timeout', kind: 'unknown' }] } },
@@ -202,7 +202,7 @@ describe('nothing is changed', () => {
     objects = undefined;
     expect(await tick()).toEqual({ kind: 'no-kind', stranded: [OBJECT] });
     expect(registered()).toEqual(['n1 open ready', 'n2 open ready']);
-    expect(registry.takeCalls()).toEqual([]);
+    expect(berthNodes.takeCalls()).toEqual([]);
     objects = [];
     for (const _ of [1, 2, 3]) await tick();
     expect(ledgers()).toEqual([]);
@@ -214,7 +214,7 @@ describe('nothing is changed', () => {
     objects = [];
     expect(leavingOf(await tick(0))).toMatchObject([{ report: { outOfTime: true } }]);
     expect(calls).toEqual(['list objects']);
-    expect(registry.takeCalls()).toEqual([]);
+    expect(berthNodes.takeCalls()).toEqual([]);
   });
 });
 
@@ -236,7 +236,7 @@ test('a tick that dies anywhere leaves what the next ones go on from', async () 
   let deaths = 0;
   for (let after = 0, dead = true; dead; after++) {
     await setUp();
-    registry.change('eu', 'n1', { tasks: 3 });
+    berthNodes.change('eu', 'n1', { tasks: 3 });
     objects = [];
     bed.world.nodes.delete('n1');
     endMachine('i-1');
@@ -273,7 +273,7 @@ test('a tick without such objects asks for nothing more', async () => {
   const { requests } = turns;
   await tick();
   expect(calls).toEqual(['list objects', 'validate', 'describe', 'snapshot']);
-  expect(registry.takeCalls()).toEqual(['read']);
+  expect(berthNodes.takeCalls()).toEqual(['read']);
   expect(turns.requests - requests).toBe(2);
   objects = [];
   for (const _ of [1, 2, 3]) await tick();

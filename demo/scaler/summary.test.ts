@@ -108,6 +108,12 @@ const PROBLEMS: readonly (readonly [string, Change])[] = [
       ),
     }),
   ],
+  [
+    'at 2026-01-16T15:30:00.000Z the status has target 2, by the timetable it is 5',
+    ({ samples }) => ({
+      samples: samples.map((one, minute) => (minute === 30 ? { ...one, effectiveTarget: 2 } : one)),
+    }),
+  ],
   ['nothing was played', () => ({ samples: [] })],
 ];
 

@@ -157,7 +157,7 @@ export function scalerSummaryOf(facts: ScalerFacts): ScalerSummary {
     invariants,
     seconds: facts.seconds,
   } as const;
-  const problems = problemsOf(summary, samples.length > 0);
+  const problems = [...problemsOf(summary, samples.length > 0), ...otherTargets(facts)];
   return { ...summary, problems, exitStatus: problems.length === 0 ? 0 : 1 };
 }
 
@@ -194,6 +194,18 @@ function problemsOf(it: Omit<ScalerSummary, 'problems' | 'exitStatus'>, played: 
     ...it.incidents
       .filter(({ outcome }) => outcome.startsWith('BROKEN'))
       .map(({ text, outcome }) => `${text}: ${outcome}`),
+  ];
+}
+
+/** Ticks that ran, and after which the status told of another target than the timetable's. */
+function otherTargets({ samples, ticks }: ScalerFacts): string[] {
+  const ran = new Set(ticks.flatMap(({ at, events }) => (['none', 'twin'].includes(events) ? [at] : [])));
+  const held = new Set(ticks.flatMap(({ at, kubernetes }) => (kubernetes === 0 ? [at] : [])));
+  const other = samples.filter((one) => ran.has(one.at) && !held.has(one.at) && one.effectiveTarget !== one.target);
+  const [first] = other;
+  if (first === undefined) return [];
+  return [
+    `at ${isoTime(first.at)} the status has target ${first.effectiveTarget}, by the timetable it is ${first.target}`,
   ];
 }
 

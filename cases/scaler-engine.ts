@@ -26,6 +26,8 @@ const SCALER = 'NodeScaler';
 /** The one cluster that the template of the local engine has. */
 const CLUSTER = 'us-east-1/local';
 const MINUTE_MS = 60_000;
+/** How long what a tick has printed may take to get here. It takes no time to speak of. */
+const TOLD_MS = 10_000;
 
 /** The engine that a case is run on, with all else that it needs of it. */
 export interface ScalerEngine {
@@ -80,7 +82,7 @@ export class ChangingOutside {
       const takeLines = () => this.#lines.splice(0);
       const problems = await stepDifferences(
         scalerCase,
-        new EngineStage(scalerCase, { ...on, world, hook, takeLines }),
+        new EngineStage(scalerCase, { ...on, world, hook, grpcHook: this.#hook.spec, takeLines }),
       );
       return [...problems, ...world.outside.violations];
     } finally {
@@ -103,6 +105,8 @@ interface StageSettings extends ScalerEngine {
   readonly world: OutsideWorld;
   /** Undefined: the case is of another provider than custom. */
   readonly hook: CaseHook | undefined;
+  /** What stands in an object in place of the hook of the files. */
+  readonly grpcHook: CaseHook['spec'];
   /** What the function has printed since the last time. */
   takeLines(): string[];
 }
@@ -178,13 +182,24 @@ class EngineStage implements ScalerStage {
     // The same tick once more: that nothing is done is what is expected of it.
     if (outcome === 'past') return { log, errors: [], status };
     if (outcome !== 'done' && outcome !== 'unobserved') throw new Error(`the tick came to: ${outcome}`);
-    return { log, errors: this.#errors(await this.#told(status), status), status };
+    const told = await this.#told(status);
+    // Its status is of an object that the API server itself takes from nobody: it takes that no more.
+    if (told.some(isRefusedStatus))
+      return {
+        log,
+        errors: this.#errors(
+          told.filter((line) => !isRefusedStatus(line)),
+          NONE,
+        ),
+      };
+    return { log, errors: this.#errors(told, status), status };
   }
 
   #errors(told: readonly ToldLine[], { conditions }: PoolStatus): string[] {
-    const reasons = conditions.map(({ reason }) => reason);
     return told.flatMap(({ object, error, problems = [], errors = [] }) => {
       if (error !== undefined) return [error.code];
+      const isUnknown = problems.length === 1 && problems[0]?.path === 'spec.provider';
+      const reasons = isUnknown ? ['UnknownProvider'] : conditions.map(({ reason }) => reason);
       return object === undefined || object === OBJECT ? errorsOf({ problems, errors, reasons }) : [];
     });
   }
@@ -193,24 +208,26 @@ class EngineStage implements ScalerStage {
   async #told({ conditions }: PoolStatus): Promise<ToldLine[]> {
     const isInvalid = conditions.some(({ type, status }) => type === 'Valid' && status === 'False');
     const lines: ToldLine[] = [];
+    const until = performance.now() + TOLD_MS;
     for (;;) {
       lines.push(...this.#settings.takeLines().map((line) => JSON.parse(line) as ToldLine));
       const counted = lines.reduce((sum, line) => sum + (line['scaler.errors'] ?? 0), 0);
       const told = lines.reduce((sum, { error, errors = [] }) => sum + (error ? 1 : errors.length), 0);
       const explained = !isInvalid || lines.some(({ object, problems }) => object === OBJECT && problems !== undefined);
       if (lines.some((line) => 'scaler.tick_seconds' in line) && told >= counted && explained) return lines;
+      if (performance.now() > until) throw new Error(`the function has not told all: ${JSON.stringify(lines)}`);
       await nextTurn();
     }
   }
 
   #putObjects(): void {
-    const { world, hook } = this.#settings;
+    const { world, grpcHook } = this.#settings;
     const { config, ...rest } = this.#spec as ScalerCase['spec'] & { readonly config?: Record<string, string> };
     const spec = {
       ...rest,
       // The files call the cluster by a name of their own.
       ...(config && { config: { ...config, ...(config.cluster === undefined ? {} : { cluster: 'local' }) } }),
-      ...(rest.grpcHook && hook ? { grpcHook: { ...rest.grpcHook, ...hook.spec } } : {}),
+      ...(rest.grpcHook ? { grpcHook: { ...rest.grpcHook, ...grpcHook } } : {}),
     };
     for (const one of objectsOf(this.#case, spec)) world.putObject(one);
   }
@@ -222,6 +239,12 @@ interface ToldLine extends Partial<Omit<ToldErrors, 'reasons'>> {
   readonly 'scaler.errors'?: number;
   /** Of a cluster that was not seen. */
   readonly error?: { readonly code: string };
+}
+
+const NONE: PoolStatus = { conditions: [] };
+
+function isRefusedStatus({ errors = [] }: ToldLine): boolean {
+  return errors.some(({ operation, code }) => operation === 'status' && code === '422');
 }
 
 function isIdle(log: ScalerLog): boolean {

@@ -12,7 +12,8 @@ const LONG_AGO = '2026-01-01T00:00:00Z';
 
 /** The world that a case begins with. */
 export function worldOf({ spec, cluster, provider }: ScalerCase): ScalerWorld {
-  const kind = provider !== null ? 'eks' : spec.provider === 'minikube' ? 'minikube' : 'custom';
+  // What `auto` comes to without a group.
+  const kind = provider !== null ? 'eks' : spec.provider === 'custom' ? 'custom' : 'minikube';
   const world = new ScalerWorld(kind, OBJECT);
   if (provider !== null) world.group = groupOf(provider);
   for (const one of cluster.nodes ?? []) addNode(world, one, spec);

@@ -63,11 +63,12 @@ function ofSpec({ path }: ToldErrors['problems'][number]): string {
   return `${path}: FieldValueInvalid`;
 }
 
-/** What a provider says of a config. A hook names the kind of error itself. */
-function ofConfig({ path, message }: ToldErrors['problems'][number]): string {
-  const named = /^FieldValue\w+/.exec(message)?.[0];
-  const kind = named ?? (/\b(has|is) no\b/.test(message) ? 'FieldValueNotFound' : 'FieldValueInvalid');
-  return `${path.replace(/^spec\./, '')}: ${kind}`;
+/** What a provider says of a config: of what it looks for and does not find, or in the words of a hook. */
+function ofConfig(problem: ToldErrors['problems'][number]): string {
+  const { path, message } = problem;
+  const kind =
+    /^FieldValue\w+/.exec(message)?.[0] ?? (/\b(has|is) no\b/.test(message) ? 'FieldValueNotFound' : undefined);
+  return kind === undefined ? ofSpec(problem) : `${path.replace(/^spec\./, '')}: ${kind}`;
 }
 
 function errorText({ operation, subject, code }: ToldErrors['errors'][number]): string {

@@ -190,7 +190,8 @@ export class ScalerWorld {
     if (server === undefined) return;
     if (server.uid !== uid || server.resourceVersion !== resourceVersion) throw conflict(`server ${name} has changed`);
     const node = this.nodes.get(server.nodeName ?? '');
-    const guarded = node?.unschedulable === true && isMarkedBy(this.#object, node);
+    // Once its node has been removed, it is on none.
+    const guarded = node === undefined || (node.unschedulable && isMarkedBy(this.#object, node));
     this.log.must(guarded, `I2: server ${name} is deleted on a node that is not cordoned by the scaler`);
     this.log.must(!isProtected(server), `I1: server ${name} is deleted in state ${server.state}`);
     this.log.gameServersDeleted.push(name);
@@ -230,11 +231,14 @@ export class ScalerWorld {
     { node, instance }: { readonly node: string; readonly instance?: string },
     seen: Group | undefined,
   ): void {
-    // Of one that has ended, or is going, there is nothing to end any more.
-    if (this.#isGoing(node, instance)) return;
-    this.#mustBeEmpty(node);
+    const going = this.#isGoing(node, instance);
+    // The provider finds that out itself; a hook is asked, and does nothing.
+    if (going && this.group !== undefined) return;
     const written = this.ledger.pendingDeletions.some((entry) => entry.node === node);
-    this.log.must(written, `I10: the machine of ${node} is ended, and no intent was written`);
+    if (!going) {
+      this.#mustBeEmpty(node);
+      this.log.must(written, `I10: the machine of ${node} is ended, and no intent was written`);
+    }
     if (this.group === undefined) {
       this.ended.add(node);
     } else {

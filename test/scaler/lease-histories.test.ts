@@ -9,7 +9,7 @@ import { afterQuietTicks } from './quiet.ts';
 import { Functions, runLeaseHistory } from './run-lease-history.ts';
 
 /** Histories in this run. More of them: `HISTORIES=100000 npx vitest run test/scaler/lease-histories.test.ts`. */
-const HISTORIES = Number(process.env.HISTORIES ?? 2_000);
+const HISTORIES = Number(process.env.HISTORIES ?? 3_000);
 const TIME = { timeout: 60_000 + HISTORIES * 60 };
 
 const due = (...faults: Fault[]): Run => ({ tick: 'due', faults });

@@ -2,6 +2,8 @@ import { Killed } from '../../cases/scaler-faults.ts';
 import type { Intercept, WorldCall } from '../../cases/scaler-world.ts';
 import { cronTimes } from '../../lib/cron/croner.ts';
 import { CallError } from '../../lib/scaler/call-error.ts';
+import { MARKS } from '../../lib/scaler/marks.ts';
+import { instanceOf } from '../../lib/scaler/membership.ts';
 import type { LedgerStore } from '../../lib/scaler/ports.ts';
 import { type ClusterOutcome, runCluster } from '../../lib/scaler/run-cluster.ts';
 import { isUnobserved } from '../../lib/scaler/status-json.ts';
@@ -13,6 +15,9 @@ import { CLUSTER, type LeaseBed } from './lease-bed.ts';
 import type { Fault } from './lease-histories.ts';
 import { countsOf, type Seen, seenIn } from './run-history.ts';
 import { strike } from './strike.ts';
+
+/** By the specification (section 8.2, step 11). */
+const SETTLES_MS = 30_000;
 
 /** Calls that begin something: none of them may be made past the deadline. */
 const BEGINNINGS: readonly WorldCall['operation'][] = [
@@ -152,9 +157,10 @@ export class FunctionRun {
   }
 
   /** Carries a call out, and notes what it changes as this run's. */
-  #effect<T>({ operation }: WorldCall, act: () => T): T {
+  #effect<T>({ operation, subject }: WorldCall, act: () => T): T {
     const { world, now } = this.#bed;
     this.#look(operation);
+    if (operation === 'providerDelete' || operation === 'deleteNode') this.#mustHaveSettled(subject);
     const before = totalsOf(world.log);
     const result = act();
     const after = totalsOf(world.log);
@@ -179,6 +185,16 @@ export class FunctionRun {
   #mustHold(what: string): void {
     const holder = this.#bed.turns.clusters.get(CLUSTER)?.holder;
     if (holder !== this.holder) this.#bed.violate(`lease: ${this.holder} ${what}, and ${holder} has the cluster`);
+  }
+
+  /** That what was bound to a node by a scheduler with a stale cache could be seen before it is removed. */
+  #mustHaveSettled(subject: string): void {
+    const { world, now } = this.#bed;
+    for (const node of world.nodes.values()) {
+      const cordonedAt = Date.parse(node.annotations[MARKS.cordonedAt] ?? '');
+      if (![node.name, instanceOf(node)].includes(subject) || now - cordonedAt >= SETTLES_MS) continue;
+      this.#bed.violate(`${node.name} is removed ${now - cordonedAt} ms after its cordon`);
+    }
   }
 
   /** I8, I9 and I11, of what this run has changed. */

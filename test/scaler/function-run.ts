@@ -14,7 +14,7 @@ import { OBJECT } from './bed.ts';
 import { CLUSTER, type LeaseBed } from './lease-bed.ts';
 import type { Fault } from './lease-histories.ts';
 import { countsOf, type Seen, seenIn } from './run-history.ts';
-import { strike } from './strike.ts';
+import { strike, strikes } from './strike.ts';
 
 /** By the specification (section 8.2, step 11). */
 const SETTLES_MS = 30_000;
@@ -39,7 +39,8 @@ export class FunctionRun {
   /** What it has decided upon: each part as it was when the run looked at it. */
   #seen: Partial<Seen> = {};
   readonly #bed: LeaseBed;
-  readonly #faults: readonly Fault[];
+  /** Those that have not struck. */
+  readonly #faults: Fault[];
   readonly #deadline: EpochMs;
   readonly #until: EpochMs;
   readonly #resume: (() => void)[] = [];
@@ -51,7 +52,7 @@ export class FunctionRun {
   constructor(bed: LeaseBed, holder: string, scheduledAt: EpochMs, faults: readonly Fault[]) {
     this.#bed = bed;
     this.holder = holder;
-    this.#faults = faults;
+    this.#faults = [...faults];
     // As the handler reckons them.
     this.#deadline = (bed.now + SCALER.timeoutSeconds * 1000 - SCALER.reserveMs) as EpochMs;
     this.#until = (bed.now + SCALER.leaseSeconds * 1000) as EpochMs;
@@ -144,7 +145,7 @@ export class FunctionRun {
     if (BEGINNINGS.includes(call.operation) && this.#bed.now >= this.#deadline) {
       this.#bed.violate(`${call.operation} is begun past the time that the function has`);
     }
-    const fault = this.#faults.find((one) => one.call === number);
+    const fault = this.#take((one) => strikes(one, number, call));
     if (fault?.kind === 'in-flight') await this.#turnstile('asleep');
     try {
       return await strike(fault, call, this.#bed, { act: () => this.#effect(call, act), late: act });
@@ -154,6 +155,11 @@ export class FunctionRun {
     } finally {
       if (fault?.kind === 'asleep') await this.#turnstile('asleep');
     }
+  }
+
+  #take(matches: (fault: Fault) => boolean): Fault | undefined {
+    const at = this.#faults.findIndex(matches);
+    return at === -1 ? undefined : this.#faults.splice(at, 1)[0];
   }
 
   /** Carries a call out, and notes what it changes as this run's. */

@@ -9,6 +9,13 @@ import { bindLate } from './run-history.ts';
 /** Calls by which somebody looks: whatever happens before one of them is seen before anything is done about it. */
 const LOOKS: readonly WorldCall['operation'][] = ['snapshot', 'listGameServers', 'readNode'];
 
+/** Whether `fault` is for the call of that number: what others do comes just before the next call that it matters to. */
+export function strikes({ kind, call: from }: Fault, number: number, { operation }: WorldCall): boolean {
+  if (kind === 'race') return number >= from && operation === 'deleteGameServer';
+  if (kind === 'bind' || kind === 'operator') return number >= from && LOOKS.includes(operation);
+  return number === from;
+}
+
 /** Lets `fault` happen to a call that `act` carries out; `late`: when nobody waits for it any more. */
 export async function strike<T>(
   fault: Fault | undefined,
@@ -28,7 +35,7 @@ export async function strike<T>(
       bindLate(bed, call, fault.call);
       return await act();
     case 'operator':
-      if (LOOKS.includes(call.operation)) operate(bed, fault.call);
+      operate(bed, fault.call);
       return await act();
     case 'killed-before':
       throw new Killed(call.operation);

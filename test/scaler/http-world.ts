@@ -14,7 +14,7 @@ import { MemoryTurns } from '../support/memory-turns.ts';
 const CREDENTIALS = { accessKeyId: 'scaler', secretAccessKey: 'secret' };
 const CLUSTER = 'eu-central-1/game';
 const START = Date.parse('2026-01-15T12:00:00Z') as EpochMs;
-export const OBJECT = 'game';
+const OBJECT = 'game';
 export const FLEET = 'f';
 
 /** One run of the function, under way. */

@@ -23,8 +23,8 @@ export async function strike<T>(
   bed: LeaseBed,
   { act, late }: { readonly act: () => T; readonly late: () => T },
 ): Promise<Awaited<T>> {
-  switch (fault?.kind) {
-    case undefined:
+  if (fault === undefined) return await act();
+  switch (fault.kind) {
     case 'asleep':
     case 'in-flight':
       return await act();

@@ -31,11 +31,11 @@ import { MovableClock } from '../local/functions/movable-clock.ts';
 import { type ClusterState, initialState } from './cluster-state.ts';
 import type { Delivered, Outcome, Way } from './outcome.ts';
 import { groupOf, type PlanCase, planIdOf } from './plan-case.ts';
-import type { ReaperCase } from './reaper-case.ts';
-import { runReaperInEngine } from './reaper-engine.ts';
-import type { ReaperOutcome } from './reaper-state.ts';
-import type { ScalerCase } from './scaler-case.ts';
-import { ChangingOutside } from './scaler-engine.ts';
+import type { ReaperCase } from './reaper/case.ts';
+import { runReaperInEngine } from './reaper/engine.ts';
+import type { ReaperOutcome } from './reaper/state.ts';
+import type { ScalerCase } from './scaler/case.ts';
+import { ChangingOutside } from './scaler/engine.ts';
 import { type RefusalCounter, windowDifferences } from './window-case.ts';
 
 const APPLIER = 'PlanApplier';

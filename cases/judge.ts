@@ -3,9 +3,9 @@ import type { AnyCase } from './case-file.ts';
 import { differences } from './expectation.ts';
 import type { Way } from './outcome.ts';
 import { planCaseOf, renamedCase } from './plan-case.ts';
-import { isReaperCase, reaperCaseOf } from './reaper-case.ts';
-import { reaperDifferences } from './reaper-expectation.ts';
-import { isScalerCase, scalerCaseOf } from './scaler-case.ts';
+import { isReaperCase, reaperCaseOf } from './reaper/case.ts';
+import { reaperDifferences } from './reaper/expectation.ts';
+import { isScalerCase, scalerCaseOf } from './scaler/case.ts';
 
 /** Whether a case holds, run one way. */
 export interface Verdict {

@@ -2,9 +2,9 @@ import type { PlanResult } from '../lib/plans/result.ts';
 import type { EpochMs } from '../lib/time.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { PlanCase } from './plan-case.ts';
-import type { ReaperCase } from './reaper-case.ts';
-import type { ReaperOutcome } from './reaper-state.ts';
-import type { ScalerCase } from './scaler-case.ts';
+import type { ReaperCase } from './reaper/case.ts';
+import type { ReaperOutcome } from './reaper/state.ts';
+import type { ScalerCase } from './scaler/case.ts';
 
 /** What became of one delivery of a plan. */
 export type Delivered =

@@ -13,8 +13,8 @@ import type { EpochMs } from '../lib/time.ts';
 import { type ClusterState, initialState } from './cluster-state.ts';
 import type { Delivered, Outcome, Way } from './outcome.ts';
 import { groupOf, type PlanCase } from './plan-case.ts';
-import { runReaperPure } from './reaper-pure.ts';
-import { scalerDifferences } from './scaler-pure.ts';
+import { runReaperPure } from './reaper/pure.ts';
+import { scalerDifferences } from './scaler/pure.ts';
 import { pureCounter, windowDifferences } from './window-case.ts';
 
 /** The deciding part alone, with everything known that the case knows. */

@@ -1,9 +1,9 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { keepOutput, type Output } from '../../test/support/output.ts';
+import type { Report } from '../scaler/act/report.ts';
 import { CallError } from '../scaler/call-error.ts';
-import type { Report } from '../scaler/report.ts';
-import { invalidStatus, type PoolStatus, unobservedStatus } from '../scaler/status.ts';
+import { invalidStatus, type PoolStatus, unobservedStatus } from '../scaler/tell/status.ts';
 import type { ObjectOutcome } from '../scaler/tick.ts';
 import { RetryError } from '../store/errors.ts';
 import { type ClusterReport, publishScalerMetrics, tellCluster } from './scaler-telemetry.ts';

@@ -1,10 +1,10 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { Deed, TickError } from '../scaler/act/report.ts';
 import { CallError, type CallErrorKind } from '../scaler/call-error.ts';
-import type { OrphanOutcome } from '../scaler/registration-orphans.ts';
-import type { Deed, TickError } from '../scaler/report.ts';
+import type { OrphanOutcome } from '../scaler/registration/registration-orphans.ts';
 import type { ClusterOutcome } from '../scaler/run-cluster.ts';
-import { isUnobserved } from '../scaler/status-json.ts';
+import { isUnobserved } from '../scaler/tell/status-json.ts';
 import type { ObjectOutcome } from '../scaler/tick.ts';
 import { SCALER } from '../settings.ts';
 import { isStoreError } from '../store/errors.ts';

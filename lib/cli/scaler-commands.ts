@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { cronTimes } from '../cron/croner.ts';
+import type { Deed, TickError } from '../scaler/act/report.ts';
 import { CallError } from '../scaler/call-error.ts';
 import { type ClusterSettings, clusterIdOf } from '../scaler/cluster-settings.ts';
 import { dryCluster, dryObjectPorts, dryRegistry } from '../scaler/dry-run.ts';
 import type { Ledger } from '../scaler/observation.ts';
 import type { LedgerStore, NodeRegistry } from '../scaler/ports.ts';
-import type { Deed, TickError } from '../scaler/report.ts';
 import type { ReachedCluster } from '../scaler/run-cluster.ts';
 import { runTick } from '../scaler/tick.ts';
 import { NO_LEDGER } from '../store/ledger-item.ts';

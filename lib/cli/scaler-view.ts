@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
+import type { Deed } from '../scaler/act/report.ts';
 import type { Ledger } from '../scaler/observation.ts';
-import type { Deed } from '../scaler/report.ts';
 import { type EpochMs, isoTime } from '../time.ts';
 import { type Cell, counted, table } from './table.ts';
 

@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import type { CronTimes, ZonedCron } from '../scaler/cron-times.ts';
+import type { CronTimes, ZonedCron } from '../scaler/spec/cron-times.ts';
 import type { EpochMs } from '../time.ts';
 
 const DAY_MS = 24 * 3600 * 1000;

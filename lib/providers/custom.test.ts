@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { type CertificateWish, type HookCertificates, hookCertificates } from '../../cases/hook-certificates.ts';
-import { RecordedAws } from '../../cases/recorded-aws.ts';
-import { type HookAnswer, type RecordedHook, startRecordedHook } from '../../cases/recorded-hook.ts';
+import { type CertificateWish, type HookCertificates, hookCertificates } from '../../cases/scaler/hook-certificates.ts';
+import { RecordedAws } from '../../cases/scaler/recorded-aws.ts';
+import { type HookAnswer, type RecordedHook, startRecordedHook } from '../../cases/scaler/recorded-hook.ts';
 import { cronTimes } from '../cron/croner.ts';
 import type { Provider } from '../scaler/ports.ts';
-import { readSpec } from '../scaler/spec.ts';
+import { readSpec } from '../scaler/spec/spec.ts';
 import { PROVIDER_CALLS } from '../settings.ts';
 import type { EpochMs } from '../time.ts';
 import type { ProviderContext } from './context.ts';

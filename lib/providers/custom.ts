@@ -1,7 +1,7 @@
 import { CallError } from '../scaler/call-error.ts';
 import type { Whereabouts } from '../scaler/observation.ts';
 import type { Provider, Validation } from '../scaler/ports.ts';
-import type { GameServerNodeSpec } from '../scaler/spec.ts';
+import type { GameServerNodeSpec } from '../scaler/spec/spec.ts';
 import { boundedProblems, clip, type Problem } from '../schema.ts';
 import { PROVIDER_CALLS, RESULTS } from '../settings.ts';
 import { isoTime } from '../time.ts';

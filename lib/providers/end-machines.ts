@@ -1,5 +1,5 @@
 import { CallError } from '../scaler/call-error.ts';
-import { lifeOf } from '../scaler/classes.ts';
+import { lifeOf } from '../scaler/pool/classes.ts';
 import type { AwsCalls } from './aws-calls.ts';
 import { awsError, isInstanceUnknown } from './aws-errors.ts';
 

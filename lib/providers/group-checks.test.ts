@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { groupNamed, managedTags } from '../../cases/recorded-aws.ts';
+import { groupNamed, managedTags } from '../../cases/scaler/recorded-aws.ts';
 import { checkGroup } from './group-checks.ts';
 
 type Group = Parameters<typeof groupNamed>[2];

@@ -1,7 +1,7 @@
 import type { Activity, AutoScalingGroup } from '@aws-sdk/client-auto-scaling';
 import type { Nodegroup } from '@aws-sdk/client-eks';
-import { lifeOf } from '../scaler/classes.ts';
 import type { Group } from '../scaler/observation.ts';
+import { lifeOf } from '../scaler/pool/classes.ts';
 import { clip } from '../schema.ts';
 import { PROVIDER_CALLS } from '../settings.ts';
 import type { EpochMs } from '../time.ts';

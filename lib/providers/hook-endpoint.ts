@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import type { GameServerNodeSpec } from '../scaler/spec.ts';
+import type { GameServerNodeSpec } from '../scaler/spec/spec.ts';
 import type { Problem } from '../schema.ts';
 import type { HookService } from './context.ts';
 

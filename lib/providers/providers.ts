@@ -1,6 +1,6 @@
 import type { Whereabouts } from '../scaler/observation.ts';
 import type { Provider } from '../scaler/ports.ts';
-import type { GameServerNodeSpec } from '../scaler/spec.ts';
+import type { GameServerNodeSpec } from '../scaler/spec/spec.ts';
 import { NamedGroupSource } from './asg.ts';
 import { AwsCalls } from './aws-calls.ts';
 import { ClusterGroups } from './cluster-groups.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { groupNamed, managedTags, RecordedAws, serviceError } from '../../cases/recorded-aws.ts';
+import { groupNamed, managedTags, RecordedAws, serviceError } from '../../cases/scaler/recorded-aws.ts';
 import { cronTimes } from '../cron/croner.ts';
 import type { Provider } from '../scaler/ports.ts';
-import { readSpec } from '../scaler/spec.ts';
+import { readSpec } from '../scaler/spec/spec.ts';
 import type { EpochMs } from '../time.ts';
 import { locateMachines, providersOf } from './providers.ts';
 

@@ -1,7 +1,6 @@
 import type { NodeSpecInput } from '../nodes/node.ts';
 import type { Problem } from '../schema.ts';
 import type { EpochMs } from '../time.ts';
-import type { Annotations } from './marks.ts';
 import type {
   ClusterSnapshot,
   GameServerNodeObject,
@@ -13,8 +12,9 @@ import type {
   RegisteredNode,
   Whereabouts,
 } from './observation.ts';
-import type { Capabilities } from './scene.ts';
-import type { GameServerNodeSpec } from './spec.ts';
+import type { Annotations } from './pool/marks.ts';
+import type { Capabilities } from './pool/scene.ts';
+import type { GameServerNodeSpec } from './spec/spec.ts';
 
 /** What the scaler asks of the outside. Every call throws CallError where it is not answered with success. */
 

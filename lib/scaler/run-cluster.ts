@@ -1,16 +1,16 @@
 import { SCALER } from '../settings.ts';
 import type { Clock, EpochMs } from '../time.ts';
+import type { TickError } from './act/report.ts';
+import { answerTo } from './act/tick-context.ts';
 import type { CallError } from './call-error.ts';
-import { conditionEvents, deedEvents } from './cluster-events.ts';
-import type { CronTimes } from './cron-times.ts';
 import type { GameServerNodeObject, Ledger, Whereabouts } from './observation.ts';
 import type { Cluster, NodeRegistry, Objects, Provider } from './ports.ts';
-import { leaveOrphans, type OrphanOutcome, type RegisteredOrphan } from './registration-orphans.ts';
-import type { TickError } from './report.ts';
-import type { GameServerNodeSpec } from './spec.ts';
-import { isSameJson, statusJson } from './status-json.ts';
+import { leaveOrphans, type OrphanOutcome, type RegisteredOrphan } from './registration/registration-orphans.ts';
+import type { CronTimes } from './spec/cron-times.ts';
+import type { GameServerNodeSpec } from './spec/spec.ts';
+import { conditionEvents, deedEvents } from './tell/cluster-events.ts';
+import { isSameJson, statusJson } from './tell/status-json.ts';
 import { type ObjectOutcome, runTick } from './tick.ts';
-import { answerTo } from './tick-context.ts';
 import type { Turn, TurnRequest, Turns } from './turn.ts';
 
 /** A cluster as one tick reaches it. */

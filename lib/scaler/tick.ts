@@ -1,20 +1,20 @@
 import type { Problem } from '../schema.ts';
 import type { Clock, EpochMs } from '../time.ts';
-import type { CronTimes } from './cron-times.ts';
-import { detectProvider } from './detect-provider.ts';
-import { execute } from './execute.ts';
-import type { Intent } from './intents.ts';
-import { poolKeyOf, unknownInstances } from './membership.ts';
+import { execute } from './act/execute.ts';
+import type { Report, TickError } from './act/report.ts';
+import { answerTo, type TickContext } from './act/tick-context.ts';
 import type { ClusterSnapshot, GameServerNodeObject, Group, Ledger } from './observation.ts';
-import { planTick, type TickPlan } from './plan-tick.ts';
+import type { Intent } from './plan/intents.ts';
+import { planTick, type TickPlan } from './plan/plan-tick.ts';
+import { detectProvider } from './pool/detect-provider.ts';
+import { poolKeyOf, unknownInstances } from './pool/membership.ts';
+import type { Scene } from './pool/scene.ts';
 import type { Cluster, NodeRegistry, ObjectPorts, Provider } from './ports.ts';
-import { type RegistryView, readRegistry, withEligibility } from './registration-read.ts';
-import { syncRegistration } from './registration-sync.ts';
-import type { Report, TickError } from './report.ts';
-import type { Scene } from './scene.ts';
-import { type GameServerNodeSpec, readSpec } from './spec.ts';
-import { invalidStatus, type PoolStatus, statusOf, unobservedStatus, type ValidReason } from './status.ts';
-import { answerTo, type TickContext } from './tick-context.ts';
+import { type RegistryView, readRegistry, withEligibility } from './registration/registration-read.ts';
+import { syncRegistration } from './registration/registration-sync.ts';
+import type { CronTimes } from './spec/cron-times.ts';
+import { type GameServerNodeSpec, readSpec } from './spec/spec.ts';
+import { invalidStatus, type PoolStatus, statusOf, unobservedStatus, type ValidReason } from './tell/status.ts';
 
 /** What a tick wants to know of a GameServerNode. */
 export type TickObject = Pick<GameServerNodeObject, 'name' | 'createdAt' | 'spec'>;

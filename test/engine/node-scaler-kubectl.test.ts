@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { MARKS } from '../../lib/scaler/marks.ts';
+import { MARKS } from '../../lib/scaler/pool/marks.ts';
 import type { Kubectl } from '../support/kubectl.ts';
 import { CORDONED, KubectlBed } from './kubectl-bed.ts';
 

@@ -2,8 +2,8 @@ import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
 import { cronTimes } from '../../lib/cron/croner.ts';
-import { type GameServerNodeSpec, type Override, readSpec, type Schedule } from '../../lib/scaler/spec.ts';
-import type { StatusJson } from '../../lib/scaler/status-json.ts';
+import { type GameServerNodeSpec, type Override, readSpec, type Schedule } from '../../lib/scaler/spec/spec.ts';
+import type { StatusJson } from '../../lib/scaler/tell/status-json.ts';
 import { type Crd, manifest, type Schema } from './manifests.ts';
 
 const [crd] = manifest<Crd>('crd.yaml') as [Crd];

@@ -1,9 +1,9 @@
-import { Killed } from '../../cases/scaler-faults.ts';
-import { ScalerLog } from '../../cases/scaler-log.ts';
-import { type Intercept, ScalerWorld, type WorldKind } from '../../cases/scaler-world.ts';
+import { Killed } from '../../cases/scaler/faults.ts';
+import { ScalerLog } from '../../cases/scaler/log.ts';
+import { type Intercept, ScalerWorld, type WorldKind } from '../../cases/scaler/world.ts';
 import { cronTimes } from '../../lib/cron/croner.ts';
-import { MARKS } from '../../lib/scaler/marks.ts';
 import type { ObservedGameServer, ObservedNode } from '../../lib/scaler/observation.ts';
+import { MARKS } from '../../lib/scaler/pool/marks.ts';
 import type { NodeRegistry } from '../../lib/scaler/ports.ts';
 import { type ObjectOutcome, runTick } from '../../lib/scaler/tick.ts';
 import type { EpochMs } from '../../lib/time.ts';

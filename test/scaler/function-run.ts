@@ -1,12 +1,12 @@
-import { Killed } from '../../cases/scaler-faults.ts';
-import type { Intercept, WorldCall } from '../../cases/scaler-world.ts';
+import { Killed } from '../../cases/scaler/faults.ts';
+import type { Intercept, WorldCall } from '../../cases/scaler/world.ts';
 import { cronTimes } from '../../lib/cron/croner.ts';
 import { CallError } from '../../lib/scaler/call-error.ts';
-import { MARKS } from '../../lib/scaler/marks.ts';
-import { instanceOf } from '../../lib/scaler/membership.ts';
+import { MARKS } from '../../lib/scaler/pool/marks.ts';
+import { instanceOf } from '../../lib/scaler/pool/membership.ts';
 import type { LedgerStore } from '../../lib/scaler/ports.ts';
 import { type ClusterOutcome, runCluster } from '../../lib/scaler/run-cluster.ts';
-import { isUnobserved } from '../../lib/scaler/status-json.ts';
+import { isUnobserved } from '../../lib/scaler/tell/status-json.ts';
 import type { Turn, Turns } from '../../lib/scaler/turn.ts';
 import { SCALER } from '../../lib/settings.ts';
 import type { EpochMs } from '../../lib/time.ts';

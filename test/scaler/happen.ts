@@ -1,6 +1,6 @@
-import { lifeOf } from '../../lib/scaler/classes.ts';
-import { isPendingDelete } from '../../lib/scaler/marks.ts';
-import { instanceOf } from '../../lib/scaler/membership.ts';
+import { lifeOf } from '../../lib/scaler/pool/classes.ts';
+import { isPendingDelete } from '../../lib/scaler/pool/marks.ts';
+import { instanceOf } from '../../lib/scaler/pool/membership.ts';
 import type { ScalerBed } from './bed.ts';
 import type { Event } from './histories.ts';
 

@@ -1,6 +1,6 @@
 import { AutoScalingClient } from '@aws-sdk/client-auto-scaling';
 import { EKSClient } from '@aws-sdk/client-eks';
-import { Killed } from '../../cases/scaler-faults.ts';
+import { Killed } from '../../cases/scaler/faults.ts';
 import { reachThroughEks } from '../../lib/aws/reach-cluster.ts';
 import { cronTimes } from '../../lib/cron/croner.ts';
 import { CallError } from '../../lib/scaler/call-error.ts';

@@ -1,4 +1,4 @@
-import type { Intercept } from '../../cases/scaler-world.ts';
+import type { Intercept } from '../../cases/scaler/world.ts';
 import type { GameServerNodeObject } from '../../lib/scaler/observation.ts';
 import type { Objects } from '../../lib/scaler/ports.ts';
 import { MemoryTurns } from '../support/memory-turns.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ScalerLog } from '../../cases/scaler-log.ts';
+import { ScalerLog } from '../../cases/scaler/log.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { happen } from './happen.ts';
 import { LeaseBed } from './lease-bed.ts';

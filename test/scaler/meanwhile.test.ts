@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Intercept, WorldCall } from '../../cases/scaler-world.ts';
+import type { Intercept, WorldCall } from '../../cases/scaler/world.ts';
 import { CallError } from '../../lib/scaler/call-error.ts';
-import { MARKS } from '../../lib/scaler/marks.ts';
+import { MARKS } from '../../lib/scaler/pool/marks.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { ScalerBed } from './bed.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Killed } from '../../cases/scaler-faults.ts';
-import type { Intercept } from '../../cases/scaler-world.ts';
+import { Killed } from '../../cases/scaler/faults.ts';
+import type { Intercept } from '../../cases/scaler/world.ts';
 import { cronTimes } from '../../lib/cron/croner.ts';
 import { CallError } from '../../lib/scaler/call-error.ts';
 import type { Ledger } from '../../lib/scaler/observation.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOf } from '../../cases/scaler-faults.ts';
-import type { Intercept } from '../../cases/scaler-world.ts';
+import { faultsOf } from '../../cases/scaler/faults.ts';
+import type { Intercept } from '../../cases/scaler/world.ts';
 import { cronTimes } from '../../lib/cron/croner.ts';
 import { CallError } from '../../lib/scaler/call-error.ts';
 import type { Ledger, ObservedNode, RegisteredNode } from '../../lib/scaler/observation.ts';
-import { BERTH_LABELS } from '../../lib/scaler/registration-spec.ts';
+import { BERTH_LABELS } from '../../lib/scaler/registration/registration-spec.ts';
 import { type ObjectOutcome, runTick } from '../../lib/scaler/tick.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { OBJECT, ScalerBed } from './bed.ts';

@@ -1,9 +1,9 @@
-import { Killed } from '../../cases/scaler-faults.ts';
-import type { Intercept, WorldCall } from '../../cases/scaler-world.ts';
+import { Killed } from '../../cases/scaler/faults.ts';
+import type { Intercept, WorldCall } from '../../cases/scaler/world.ts';
 import { CallError } from '../../lib/scaler/call-error.ts';
-import { lifeOf } from '../../lib/scaler/classes.ts';
-import { instanceOf } from '../../lib/scaler/membership.ts';
 import type { Group, Ledger, ObservedNode } from '../../lib/scaler/observation.ts';
+import { lifeOf } from '../../lib/scaler/pool/classes.ts';
+import { instanceOf } from '../../lib/scaler/pool/membership.ts';
 import type { ObjectOutcome } from '../../lib/scaler/tick.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { ScalerBed } from './bed.ts';

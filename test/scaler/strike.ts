@@ -1,5 +1,5 @@
-import { Killed } from '../../cases/scaler-faults.ts';
-import type { WorldCall } from '../../cases/scaler-world.ts';
+import { Killed } from '../../cases/scaler/faults.ts';
+import type { WorldCall } from '../../cases/scaler/world.ts';
 import { CallError } from '../../lib/scaler/call-error.ts';
 import { happen } from './happen.ts';
 import type { LeaseBed } from './lease-bed.ts';

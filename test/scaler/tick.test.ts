@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOf } from '../../cases/scaler-faults.ts';
-import type { Intercept } from '../../cases/scaler-world.ts';
+import { faultsOf } from '../../cases/scaler/faults.ts';
+import type { Intercept } from '../../cases/scaler/world.ts';
 import { cronTimes } from '../../lib/cron/croner.ts';
-import { MARKS } from '../../lib/scaler/marks.ts';
+import { MARKS } from '../../lib/scaler/pool/marks.ts';
 import { runTick } from '../../lib/scaler/tick.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { OBJECT, ScalerBed } from './bed.ts';

@@ -1,0 +1,78 @@
+import { SCALER } from '../../settings.ts';
+import type { EpochMs } from '../../time.ts';
+import { isDeletable } from '../pool/agones.ts';
+import type { Pool, PoolNode } from '../pool/classes.ts';
+import type { Scene } from '../pool/scene.ts';
+import type { Finding } from './findings.ts';
+import { type Intent, NOTHING, type Part } from './intents.ts';
+import { TERMINATE_SUSPENDED } from './plan-down.ts';
+
+/** Deletes the servers without a session on the nodes that are `going`, those that this tick cordons included. */
+export function planDrain({ spec }: Scene, going: readonly PoolNode[]): Part {
+  const nodes = going.filter(({ servers }) => servers.some(isDeletable));
+  if (nodes.length === 0) return NOTHING;
+  const limit = spec.maxGameServerDeletesPerTick ?? Number.POSITIVE_INFINITY;
+  return { intents: [{ kind: 'drain', nodes, limit }], findings: [] };
+}
+
+/** Removes every node that is going, has settled and is empty. Each on its own: one that is stuck holds up no other. */
+export function planRemovals(scene: Scene, pool: Pool, returning: ReadonlySet<string>): Part {
+  const leaving = goingOf(pool, returning);
+  const empty = leaving.filter((one) => isEmpty(one) && hasSettled(one, scene.now));
+  const findings: Finding[] = drainsBlocked(scene, leaving);
+  if (empty.length === 0) return { intents: [], findings };
+  if (!scene.capabilities.changesSize) return { intents: [], findings, beyondProvider: true };
+  const { group } = scene;
+  let room = group === undefined ? Number.POSITIVE_INFINITY : Math.max(0, group.desired - group.min);
+  const intents: Intent[] = [];
+  for (const node of empty.sort(byCordon)) {
+    if (node.live && group?.terminateSuspended) {
+      if (!findings.includes(TERMINATE_SUSPENDED)) findings.push(TERMINATE_SUSPENDED);
+      continue;
+    }
+    if (node.live && room === 0) {
+      findings.push({
+        reason: 'BelowProviderMinimum',
+        message: `node ${node.node.name} is empty and stays, since the group is at its minimum of ${group?.min}: lower the minimum`,
+      });
+      continue;
+    }
+    if (node.live) room -= 1;
+    intents.push({ kind: 'remove', node });
+  }
+  return { intents, findings };
+}
+
+/** The nodes of ours that stay cordoned: draining, or on their way out. */
+export function goingOf(pool: Pool, returning: ReadonlySet<string>): PoolNode[] {
+  return pool.nodes.filter(
+    (one) => one.ours && one.class !== 'held' && !one.node.deleting && !returning.has(one.node.uid),
+  );
+}
+
+/** No game pod that runs, and no server with a session that names the node: two lists are two snapshots. */
+export function isEmpty({ gamePods, protectedServers }: Pick<PoolNode, 'gamePods' | 'protectedServers'>): boolean {
+  return gamePods === 0 && protectedServers === 0;
+}
+
+/** Whether the cordon is old enough for whatever was bound to the node meanwhile to be seen. */
+export function hasSettled({ cordonedAt }: Pick<PoolNode, 'cordonedAt'>, now: EpochMs): boolean {
+  return cordonedAt !== undefined && now - cordonedAt >= SCALER.settleSeconds * 1000;
+}
+
+function byCordon(a: PoolNode, b: PoolNode): number {
+  return (a.cordonedAt ?? 0) - (b.cordonedAt ?? 0) || (a.node.name < b.node.name ? -1 : 1);
+}
+
+function drainsBlocked({ spec, now }: Scene, leaving: readonly PoolNode[]): Finding[] {
+  return leaving.flatMap((one) => {
+    const { node, cordonedAt, servers, gamePods, protectedServers } = one;
+    const blockedFor = cordonedAt === undefined ? 0 : now - cordonedAt;
+    if (isEmpty(one) || blockedFor < spec.drainWarningSeconds * 1000) return [];
+    const names = servers.slice(0, SCALER.namesInMessage).map(({ namespace, name }) => `${namespace}/${name}`);
+    const hours = Math.floor(blockedFor / 3_600_000);
+    const what = `${gamePods} game server pods, ${protectedServers} servers with a session`;
+    const message = `node ${node.name} has been draining for ${hours} h: ${what}${names.length === 0 ? '' : ` (${names.join(', ')})`}. Nothing is forced; end them, or wait`;
+    return [{ reason: 'DrainBlocked', message }];
+  });
+}

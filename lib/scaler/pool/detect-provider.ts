@@ -1,0 +1,29 @@
+import type { DetectedProvider, ObservedNode } from '../observation.ts';
+import type { GameServerNodeSpec } from '../spec/spec.ts';
+import { isSelected } from './membership.ts';
+
+/**
+ * What `auto` comes to: the provider of the pool's nodes, by the beginning of their provider ids. Otherwise why it cannot
+ * be told, and what to do.
+ */
+export function detectProvider(
+  nodes: readonly ObservedNode[],
+  spec: GameServerNodeSpec,
+): { readonly provider: DetectedProvider } | { readonly problem: string } {
+  const found = new Set(nodes.filter((node) => isSelected(node, spec)).map(({ providerId }) => schemeOf(providerId)));
+  const [scheme, ...others] = [...found].sort();
+  if (scheme === undefined) return { problem: 'the pool has no node to tell the provider from: name the provider' };
+  if (others.length > 0) {
+    return { problem: `the nodes of the pool are of several providers (${[scheme, ...others].join(', ')}): name one` };
+  }
+  if (scheme === 'minikube' || scheme === 'kind') return { provider: 'minikube' };
+  if (scheme !== 'aws') return { problem: `nodes of ${scheme}:// have no provider here: use custom, with a hook` };
+  if (spec.config.nodegroup !== undefined) return { provider: 'eks' };
+  if (spec.config.autoScalingGroup !== undefined) return { provider: 'asg' };
+  return { problem: 'the nodes are of AWS, and config names neither nodegroup nor autoScalingGroup' };
+}
+
+/** `aws` of `aws:///…`. Minikube sets no provider id. */
+function schemeOf(providerId: string): string {
+  return providerId === '' ? 'minikube' : (/^([a-z0-9-]+):\/\//.exec(providerId)?.[1] ?? providerId);
+}

@@ -1,0 +1,45 @@
+import { type EpochMs, isoTime } from '../../time.ts';
+
+/**
+ * What the scaler writes on a node. Nothing else records who cordoned it, and what somebody else cordoned is never
+ * undone. Set and taken off in the same patch as `spec.unschedulable`.
+ */
+export const MARKS = {
+  /** Name of the GameServerNode that cordoned the node. */
+  cordonedBy: 'stable.agones.dev/cordoned-by',
+  /** RFC 3339. */
+  cordonedAt: 'stable.agones.dev/cordoned-at',
+  /** The machine that is about to be ended: from here on the node is not brought back. */
+  pendingDelete: 'stable.agones.dev/pending-delete',
+} as const;
+
+/** Annotations as a merge patch has them: null takes one off. */
+export type Annotations = Readonly<Record<string, string | null>>;
+
+export function cordonMarks(object: string, now: EpochMs): Annotations {
+  return { [MARKS.cordonedBy]: object, [MARKS.cordonedAt]: isoTime(now) };
+}
+
+export const NO_MARKS: Annotations = {
+  [MARKS.cordonedBy]: null,
+  [MARKS.cordonedAt]: null,
+  [MARKS.pendingDelete]: null,
+};
+
+interface Annotated {
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export function isMarkedBy(object: string, { annotations }: Annotated): boolean {
+  return annotations[MARKS.cordonedBy] === object;
+}
+
+export function isPendingDelete({ annotations }: Annotated): boolean {
+  return annotations[MARKS.pendingDelete] !== undefined;
+}
+
+/** When the scaler cordoned the node; undefined: the mark says nothing that can be read. */
+export function cordonedAtOf({ annotations }: Annotated): EpochMs | undefined {
+  const at = Date.parse(annotations[MARKS.cordonedAt] ?? '');
+  return Number.isNaN(at) ? undefined : (at as EpochMs);
+}

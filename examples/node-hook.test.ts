@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Client, credentials } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { type HookCertificates, hookCertificates } from '../cases/hook-certificates.ts';
-import { RecordedAws } from '../cases/recorded-aws.ts';
-import { hookService } from '../cases/recorded-hook.ts';
+import { type HookCertificates, hookCertificates } from '../cases/scaler/hook-certificates.ts';
+import { RecordedAws } from '../cases/scaler/recorded-aws.ts';
+import { hookService } from '../cases/scaler/recorded-hook.ts';
 import { cronTimes } from '../lib/cron/croner.ts';
 import { providersOf } from '../lib/providers/providers.ts';
-import { readSpec } from '../lib/scaler/spec.ts';
+import { readSpec } from '../lib/scaler/spec/spec.ts';
 import type { EpochMs } from '../lib/time.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));

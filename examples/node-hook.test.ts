@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -145,4 +145,18 @@ it('makes and ends machines by commands, and refuses what could not be made', as
   expect(await readFile(log, 'utf8')).toBe(`add ${machine}\nremove ${machine}\n`);
   const broken = scaler((await start('--add', 'false')).port);
   await expect(broken.increase({ by: 1 })).rejects.toMatchObject({ kind: 'refused', code: 'RESOURCE_EXHAUSTED' });
+});
+
+it.each([
+  [['--nope'], /--nope/],
+  [['--cert', 'none.pem', '--key', 'none.key'], /none\.pem/],
+  [[], /--cert and --key/],
+])('is not started with %j, and says why in a line or two', (words, says) => {
+  const { status, stderr } = spawnSync(process.execPath, ['--import', 'tsx', 'examples/node-hook.ts', ...words], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  expect(status).toBe(2);
+  expect(stderr).toMatch(says);
+  expect(stderr).not.toMatch(/\n {4}at /);
 });

@@ -23,26 +23,41 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 
-const { values: options } = parseArgs({
-  options: {
-    cert: { type: 'string' },
-    key: { type: 'string' },
-    host: { type: 'string', default: '127.0.0.1' },
-    port: { type: 'string', default: '8443' },
-    /** Names that `config.nodepool` may have. */
-    pool: { type: 'string', multiple: true, default: ['gameserver'] },
-    /** Machines of one pool, at most: whoever asks for a million is not to get them. */
-    max: { type: 'string', default: '20' },
-    add: { type: 'string' },
-    remove: { type: 'string' },
-  },
-});
+const { values: options } = read(() =>
+  parseArgs({
+    options: {
+      cert: { type: 'string' },
+      key: { type: 'string' },
+      host: { type: 'string', default: '127.0.0.1' },
+      port: { type: 'string', default: '8443' },
+      /** Names that `config.nodepool` may have. */
+      pool: { type: 'string', multiple: true, default: ['gameserver'] },
+      /** Machines of one pool, at most: whoever asks for a million is not to get them. */
+      max: { type: 'string', default: '20' },
+      add: { type: 'string' },
+      remove: { type: 'string' },
+    },
+  }),
+);
 if (options.cert === undefined || options.key === undefined) {
   console.error('expected --cert and --key, files in PEM: the scaler speaks TLS and nothing else');
   process.exit(2);
 }
 const MAX = Number(options.max);
 const run = promisify(execFile);
+
+/** What `look` answers; if it cannot, the process ends with what is wrong, in a line. */
+function read<T>(look: () => T): T {
+  try {
+    return look();
+  } catch (error) {
+    console.error((error as Error).message);
+    console.error(
+      'usage: node --import tsx examples/node-hook.ts --cert FILE --key FILE [--host HOST] [--port PORT] [--pool NAME]... [--max N] [--add COMMAND --remove COMMAND]',
+    );
+    process.exit(2);
+  }
+}
 
 /** As proto-loader has the messages: names as in the contract, missing values filled in. */
 interface Config {
@@ -186,7 +201,8 @@ server.addService(service, {
   }),
 });
 
-const pair = { cert_chain: readFileSync(options.cert), private_key: readFileSync(options.key) };
+const { cert, key } = options;
+const pair = read(() => ({ cert_chain: readFileSync(cert), private_key: readFileSync(key) }));
 server.bindAsync(`${options.host}:${options.port}`, ServerCredentials.createSsl(null, [pair]), (error, port) => {
   if (error) {
     console.error(`could not listen on ${options.host}:${options.port}: ${error.message}`);

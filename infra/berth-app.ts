@@ -49,6 +49,11 @@ export function berthApp(props: BerthAppProps = {}): App {
   const alarmTopicArn = checkedTopicArn(app.node.tryGetContext('alarmTopicArn'));
   const clusters = checkedClusters(app.node.tryGetContext('clusters'));
   const scalerVpc = checkedVpc(app.node.tryGetContext('scalerVpc'));
+  if (scalerVpc !== undefined && clusters.length === 0) {
+    throw new SettingsError([
+      'context value scalerVpc is given and clusters is not, so that there is no node scaler to run in it: name the clusters with -c clusters=, or leave scalerVpc out',
+    ]);
+  }
   const state = new StateStack(app, `${prefix}State`, { prefix, settings });
   const functions = new FunctionsStack(app, `${prefix}Functions`, {
     prefix,

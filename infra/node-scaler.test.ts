@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { scalerStore } from '../lib/store/scaler-store.ts';
 import type { EpochMs } from '../lib/time.ts';
@@ -237,6 +238,26 @@ test('it may do on the table what its store sends, no less and no more', async (
   expect(asked()).toEqual(permissionsGranted(granted).filter((one) => one.startsWith('scaler ')));
 });
 
+test('a role of another account needs what docs/policies has, which is what the function has for its own clusters', () => {
+  const file = new URL('../docs/policies/scaler-cluster-role.json', import.meta.url);
+  const { Statement } = JSON.parse(readFileSync(file, 'utf8')) as { Statement: { Sid: string }[] };
+  const cluster = { name: 'CLUSTER', region: 'REGION', autoScalingGroups: [] };
+  const place = { partition: 'aws', account: 'ACCOUNT' };
+  const statements = nodeScalerStatements({ tableArn: (table) => table }, place, [cluster]).map(
+    (statement) => statement.toStatementJson() as { Sid: string; Action: unknown; Resource: unknown },
+  );
+  const list = (value: unknown) => [value].flat();
+  const own = statements
+    .filter(({ Sid }) => !TABLES.includes(Sid))
+    .map(({ Sid, ...rest }) => ({
+      ...rest,
+      Sid: Sid.replace('REGION', ''),
+      Action: list(rest.Action),
+      Resource: list(rest.Resource),
+    }));
+  expect(own).toEqual(Statement);
+});
+
 describe('a VPC', () => {
   const scalerVpc = { subnetIds: ['subnet-0a1b2c3d', 'subnet-1a1b2c3d'], securityGroupIds: ['sg-0a1b2c3d'] };
 
@@ -270,6 +291,11 @@ describe('a VPC', () => {
   ])('of %j is refused', (scalerVpcInput, says) => {
     expect(() => synthesized({ scalerVpc: scalerVpcInput })).toThrow(`context value scalerVpc ${says}`);
   });
+});
+
+test('a VPC without clusters is refused: nothing would run in it', () => {
+  const scalerVpc = { subnetIds: ['subnet-0a1b2c3d'], securityGroupIds: ['sg-0a1b2c3d'] };
+  expect(() => synthesized({ scalerVpc })).toThrow('scalerVpc is given and clusters is not');
 });
 
 test('clusters that cannot be used are refused, each problem with its path', () => {

@@ -52,11 +52,13 @@ export class NodeScaler extends Construct {
       maxEventAge: Duration.seconds(scaler.maxTickAgeSeconds),
     });
     this.addSchedule(scaler);
-    new CfnOutput(this, 'RoleArn', {
+    const role = new CfnOutput(this, 'RoleArn', {
       description: "What an access entry of each cluster names that is not reached by another account's role",
       value: (made.node.findChild('Role') as iam.Role).roleArn,
     });
-    new CfnOutput(this, 'Clusters', { description: CLUSTERS_ENV, value: json });
+    // As the documents call them, without what CDK adds.
+    role.overrideLogicalId('NodeScalerRoleArn');
+    new CfnOutput(this, 'Clusters', { description: CLUSTERS_ENV, value: json }).overrideLogicalId('Clusters');
   }
 
   private addSchedule(scaler: Settings['scaler']): void {

@@ -64,7 +64,8 @@ async function run(): Promise<number> {
     schedules: true,
     onProgress: progress,
     onLog: (entry) => {
-      if (options.quiet === undefined) console.log(formatLogLine({ ...entry, line: readableLine(entry.line) }));
+      const line = readableLine(entry.line);
+      if (options.quiet === undefined && line !== undefined) console.log(formatLogLine({ ...entry, line }));
     },
   });
   if (writeEnv !== undefined) writeFileSync(writeEnv, `${exportLines(engine.env).join('\n')}\n`);

@@ -4,9 +4,13 @@ const OF_EVERY_LINE = new Set([
   ...['function_arn', 'function_memory_size', 'function_name', 'function_request_id'],
 ]);
 
-/** A line of a function's logger as people read it: `WARN message name=value …`. Any other (metrics, plain text) as it is. */
-export function readableLine(line: string): string {
+/**
+ * A line of a function's logger as people read it: `WARN message name=value …`. Undefined: it holds metrics, which are for
+ * CloudWatch. Any other as it is.
+ */
+export function readableLine(line: string): string | undefined {
   const { level, message, ...rest } = objectIn(line);
+  if ('_aws' in rest) return undefined;
   if (typeof level !== 'string' || typeof message !== 'string') return line;
   const fields = Object.entries(rest).filter(([name]) => !OF_EVERY_LINE.has(name));
   return [level, message, ...fields.map(([name, value]) => `${name}=${shown(value)}`)].join(' ');

@@ -71,7 +71,7 @@ describe('berth scaler check', () => {
     expect(err).toBe('');
     expect(status).toBe(0);
     expect(out).toMatch(/^cluster us-east-1\/game, no tick yet\nOBJECT +PROVIDER +TARGET +ACTIVE/);
-    expect(out).toMatch(/\ngames +eks 3 of 0\.\.20 +1 +3 +0 +0 +0 +ScalingDown +-\n/);
+    expect(out).toMatch(/\ngames +eks, group of 3 \(0 to 20\) +1 +3 +0 +0 +0 +ScalingDown +-\n/);
     expect(out).toMatch(/games: would cordon node n\d\ngames: would cordon node n\d\n/);
     const changing = outside.requests
       .slice(before[0])

@@ -148,7 +148,7 @@ export function poolsText(pools: readonly PoolView[]): string {
 }
 
 function limitsText({ name, min, max, desired }: NonNullable<Status['provider']>): string {
-  return min === undefined || max === undefined ? name : `${name} ${desired ?? '?'} of ${min}..${max}`;
+  return min === undefined || max === undefined ? name : `${name}, group of ${desired ?? '?'} (${min} to ${max})`;
 }
 
 function nextText(status: Status | undefined): string {

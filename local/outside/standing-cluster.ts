@@ -28,7 +28,7 @@ export async function startStandingCluster(): Promise<Outside> {
       {
         ...CLUSTER,
         access: { secretOf },
-        nodegroups: [{ name: 'gameserver', max: 10, desired: 2, zones: ['us-east-1a'] }],
+        nodegroups: [{ name: 'gameserver', max: 40, desired: 2, zones: ['us-east-1a'] }],
         // Spread out, so that a node that is drained has a game to wait for.
         fleets: [{ name: FLEET, replicas: 6, scheduling: 'Distributed' }],
       },

@@ -50,7 +50,7 @@ test('the example is applied, and comes to its target', async () => {
   // A heading with nothing below it.
   expect(description).not.toContain('Drains:');
   expect((await bed.berth('status')).out).toMatch(
-    /\ngame +eks 3 of 0\.\.10 +3 +3 +0 +0 +0 +AtTarget +12 at 2026-01-16T15/,
+    /\ngame +eks, group of 3 \(0 to 10\) +3 +3 +0 +0 +0 +AtTarget +12 at 2026-01-16T15/,
   );
   expect((await bed.berth('check')).out).toContain('\ngame: would do nothing\n');
 });
@@ -89,7 +89,7 @@ test('a node that an operator cordons is held: replaced, never uncordoned or rem
     DRAINING: '0',
     STATE: 'AtTarget',
   });
-  expect((await bed.berth('status')).out).toMatch(/\nheld +eks 3 of 0\.\.10 +2 +2 +0 +0 +1 +AtTarget/);
+  expect((await bed.berth('status')).out).toMatch(/\nheld +eks, group of 3 \(0 to 10\) +2 +2 +0 +0 +1 +AtTarget/);
 
   await kubectl.say('scale', 'gsn', name, '--replicas', '0');
   await bed.pass(6);

@@ -40,7 +40,7 @@ function planIncrease({ group, now }: Scene, pool: Pool, wanted: number, before:
         : [
             {
               reason: 'AtProviderMaximum',
-              message: `${short} more nodes are needed, and the group is at its maximum of ${group.max}: raise the maximum, or uncordon nodes that are held`,
+              message: `${short} more ${short === 1 ? 'node is' : 'nodes are'} needed, and the group is at its maximum of ${group.max}: raise the maximum, or uncordon nodes that are held`,
             },
           ],
   };

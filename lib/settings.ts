@@ -248,8 +248,11 @@ export const SCALER = {
   configLength: 1024,
   /** Characters of `grpcHook.caBundle`: some thirty certificates, as webhooks have them. */
   caBundleLength: 100_000,
-  /** Boundaries of windows that the preview of the next change looks at, at most: a schedule each minute has many. */
-  previewBoundaries: 200,
+  /**
+   * What the preview of the next change looks at, at most: boundaries of windows times schedules, each a quarter of a
+   * millisecond. A schedule each minute has many, and fifty of them must not take the seconds that all clusters have.
+   */
+  previewLooks: 400,
   /** Milliseconds that one call to Berth's own tables about the nodes of pools may take. */
   registryCallMs: 8_000,
   /** Protected servers of one drain that the status names. */

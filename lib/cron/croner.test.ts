@@ -1,5 +1,6 @@
+import { Cron } from 'croner';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { EpochMs } from '../time.ts';
 import { cronTimes } from './croner.ts';
 
@@ -50,6 +51,13 @@ describe('the start of a schedule', () => {
       'Pacific/Apia',
       '2011-12-01T00:00:00Z',
       '2011-12-30T22:00:00.000Z',
+    ],
+    [
+      'behind a gap, before one that is moved out of it',
+      '*/7 2 * * *',
+      'Australia/Lord_Howe',
+      '2026-10-03T15:40:00Z',
+      '2026-10-03T15:42:00.000Z',
     ],
     ['on either of two kinds of day', '0 0 13 * FRI', 'UTC', '2026-01-10T00:00:00Z', '2026-01-13T00:00:00.000Z'],
     ['on Sunday as 7', '0 0 * * 7', 'UTC', '2026-01-12T00:00:00Z', '2026-01-18T00:00:00.000Z'],
@@ -167,4 +175,35 @@ describe('a zone', () => {
   it.each(['Europe/Berlinn', '', '+02:00', 'CET+1', 'local'])('"%s" is not', (zone) => {
     expect(cronTimes.hasZone(zone)).toBe(false);
   });
+});
+
+describe('a schedule that never begins', () => {
+  const never = { cron: '0 0 30 2 *', timezone: 'Europe/Berlin' };
+
+  it('is looked for once, however often it is asked for', () => {
+    const searched = vi.spyOn(Cron.prototype, 'nextRun');
+    const back = vi.spyOn(Cron.prototype, 'previousRuns');
+    try {
+      for (let day = 1; day < 200; day++) {
+        const now = (at('2026-01-01T00:00:00Z') + day * 1440 * MINUTE) as EpochMs;
+        expect(cronTimes.next(never, now)).toBeUndefined();
+        expect(cronTimes.last(never, (now - 600 * MINUTE) as EpochMs, now)).toBeUndefined();
+      }
+      expect(searched.mock.calls.length).toBeLessThanOrEqual(2);
+      expect(back).not.toHaveBeenCalled();
+    } finally {
+      vi.restoreAllMocks();
+    }
+  });
+});
+
+it('what was found for one time is not told of another', () => {
+  const hourly = { cron: '0 * * * *', timezone: 'UTC' };
+  const starts = ['2026-01-15T12:30:00Z', '2026-01-15T10:30:00Z', '2026-01-15T11:00:00Z', '2026-01-15T10:59:59.999Z'];
+  expect(starts.map((start) => iso(cronTimes.next(hourly, at(start))))).toEqual([
+    '2026-01-15T13:00:00.000Z',
+    '2026-01-15T11:00:00.000Z',
+    '2026-01-15T12:00:00.000Z',
+    '2026-01-15T11:00:00.000Z',
+  ]);
 });

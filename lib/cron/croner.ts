@@ -24,7 +24,11 @@ export const cronTimes: CronTimes = {
     }
   },
 
-  last({ cron, timezone }, after, until) {
+  last(schedule, after, until) {
+    // Looking back from `until`, the library goes on for centuries where a schedule begins seldom, or never.
+    const first = nextStart(schedule, after);
+    if (first === undefined || first > until) return undefined;
+    const { cron, timezone } = schedule;
     const pattern = patternOf(cron);
     const offsets = [offsetAt(until, timezone), offsetAt((until - DAY_MS) as EpochMs, timezone)];
     // In the hour that comes twice the clock shows less than it showed at instants that are past.
@@ -40,21 +44,46 @@ export const cronTimes: CronTimes = {
     }
   },
 
-  next({ cron, timezone }, after) {
-    const pattern = patternOf(cron);
-    const offset = Math.min(offsetAt(after, timezone), offsetAt((after - DAY_MS) as EpochMs, timezone));
-    let wall: WallMs | undefined = (after + offset - MINUTE_MS) as WallMs;
-    let best: EpochMs | undefined;
-    for (;;) {
-      wall = following(pattern, wall);
-      if (wall === undefined) return best;
-      const start = instantOf(wall, timezone);
-      if (start > after && (best === undefined || start < best)) best = start;
-      // Local times in a gap are moved past later ones; behind one that exists, all are later.
-      if (best !== undefined && start + offsetAt(start, timezone) === wall) return best;
-    }
-  },
+  next: nextStart,
 };
+
+/** Between `from` and `at` nothing starts; `at` undefined: never again. */
+interface Pause {
+  readonly from: EpochMs;
+  readonly at: EpochMs | undefined;
+}
+
+/**
+ * The pause that was found last, by schedule. To find that 30 February does not come takes ten milliseconds, and to tell
+ * when a target changes asks for it hundreds of times: what one object says must not take the time of all others.
+ */
+const PAUSES = new Map<string, Pause>();
+const MOST_PAUSES = 5_000;
+
+function nextStart(schedule: ZonedCron, after: EpochMs): EpochMs | undefined {
+  const key = `${schedule.timezone} ${schedule.cron}`;
+  const known = PAUSES.get(key);
+  if (known && known.from <= after && (known.at === undefined || after < known.at)) return known.at;
+  const at = searchNext(schedule, after);
+  if (PAUSES.size >= MOST_PAUSES) PAUSES.clear();
+  PAUSES.set(key, { from: after, at });
+  return at;
+}
+
+function searchNext({ cron, timezone }: ZonedCron, after: EpochMs): EpochMs | undefined {
+  const pattern = patternOf(cron);
+  const offset = Math.min(offsetAt(after, timezone), offsetAt((after - DAY_MS) as EpochMs, timezone));
+  let wall: WallMs | undefined = (after + offset - MINUTE_MS) as WallMs;
+  let best: EpochMs | undefined;
+  for (;;) {
+    wall = following(pattern, wall);
+    if (wall === undefined) return best;
+    const start = instantOf(wall, timezone);
+    if (start > after && (best === undefined || start < best)) best = start;
+    // Local times in a gap are moved past later ones; behind one that exists, all are later than it.
+    if (best !== undefined && start >= best && start + offsetAt(start, timezone) === wall) return best;
+  }
+}
 
 function patternOf(cron: ZonedCron['cron']): Cron {
   // As the end of a range the library knows Sunday only as 7.

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cronTimes } from '../../cron/croner.ts';
 import type { EpochMs } from '../../time.ts';
+import type { CronTimes } from './cron-times.ts';
 import type { Override, Schedule } from './spec.ts';
 import { clamp, nextTransition, targetAt } from './target.ts';
 
@@ -74,6 +75,24 @@ describe('the preview', () => {
     expect(nextTransition(spec([]), at('2026-01-15T12:00:00Z'), cronTimes)).toBeUndefined();
     const always = schedule({ cron: '* * * * *' });
     expect(nextTransition(spec([always]), at('2026-01-15T12:00:00Z'), cronTimes)).toBeUndefined();
+  });
+
+  it('asks for no more starts where there are many schedules', () => {
+    let asked = 0;
+    const counted: CronTimes = {
+      ...cronTimes,
+      last: (...of) => {
+        asked += 1;
+        return cronTimes.last(...of);
+      },
+      next: (...of) => {
+        asked += 1;
+        return cronTimes.next(...of);
+      },
+    };
+    const many = Array.from({ length: 50 }, (_, index) => schedule({ name: `s${index}`, cron: '* * * * *' }));
+    expect(nextTransition(spec(many), at('2026-01-15T12:00:00Z'), counted)).toBeUndefined();
+    expect(asked).toBeLessThan(2_000);
   });
 
   it('comes true: until then the target stays, then it is what was said', () => {

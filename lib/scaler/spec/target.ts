@@ -45,7 +45,8 @@ export interface Transition {
 export function nextTransition(spec: Timetable, now: EpochMs, times: CronTimes): Transition | undefined {
   const present = targetAt(spec, now, times);
   let at = now;
-  for (let looked = 0; looked < SCALER.previewBoundaries; looked++) {
+  const boundaries = Math.ceil(SCALER.previewLooks / Math.max(1, spec.schedules.length));
+  for (let looked = 0; looked < boundaries; looked++) {
     const next = nextBoundary(spec, at, times);
     if (next === undefined) return undefined;
     const target = targetAt(spec, next, times);

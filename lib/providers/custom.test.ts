@@ -296,6 +296,11 @@ it('has a problem with a service without an address, with a port that there is n
     expect.stringMatching(/^spec\.grpcHook\.service: service tools\/hook has no address .* port 443/),
   ]);
   expect(await problems({ address: 'hook.example:0' })).toEqual([expect.stringMatching(/^spec\.grpcHook\.address: /)]);
+  // Letters of a name, and no URL has them: what is thrown of it would be no answer of a hook.
+  for (const host of ['999.999.999.999', 'host.1', 'xn--', '1.2.3.4.5'])
+    expect(await problems({ address: `${host}:443` })).toEqual([
+      expect.stringMatching(`^spec\\.grpcHook\\.address: expected a name or an address before the port, got "${host}"`),
+    ]);
   const broken = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
   for (const pem of ['-----BEGIN CERTIFICATE-----\n', broken, `${ca}\n${broken}`]) {
     expect(await problems({ address: 'hook.example:1' }, pem)).toEqual([

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { GameServerNodeSpec } from '../scaler/spec/spec.ts';
-import type { Problem } from '../schema.ts';
+import { clip, type Problem } from '../schema.ts';
 import type { HookService } from './context.ts';
 
 /** Where a hook is, and how it is known to be the one. */
@@ -26,9 +26,13 @@ export async function endpointOf(
   if (hook.service !== undefined) return serviceEndpoint(hook.service, hook.port, ca, resolveService);
   const [host = '', portText = ''] = (hook.address ?? '').split(':');
   const port = Number(portText);
-  if (port >= 1 && port <= 65_535) return { host, port, serverName: host, ca };
-  const message = `expected host:port with a port from 1 to 65535, got "${hook.address}"`;
-  return { problem: { path: 'spec.grpcHook.address', message } };
+  const path = 'spec.grpcHook.address';
+  if (port < 1 || port > 65_535) {
+    return { problem: { path, message: `expected host:port with a port from 1 to 65535, got "${hook.address}"` } };
+  }
+  if (isHost(host)) return { host, port, serverName: host, ca };
+  const message = `expected a name or an address before the port, got "${host}", which is neither: mend it`;
+  return { problem: { path, message } };
 }
 
 async function serviceEndpoint(
@@ -39,10 +43,19 @@ async function serviceEndpoint(
 ): Promise<HookEndpoint | { readonly problem: Problem }> {
   const service = { name, namespace, port: own ?? port };
   const host = await resolveService(service);
+  if (host !== undefined && !isHost(host)) {
+    const message = `the load balancer of service ${namespace}/${name} is at "${clip(host, 253)}", which is no name or address: look at its status, or set spec.grpcHook.address instead`;
+    return { problem: { path: 'spec.grpcHook.service', message } };
+  }
   // Whatever its load balancer is called: inside the cluster its certificate is of this name.
   if (host !== undefined) return { host, port: service.port, serverName: `${name}.${namespace}.svc`, ca };
   const message = `service ${namespace}/${name} has no address outside the cluster for port ${service.port}: make it of type LoadBalancer and wait for its address, or set spec.grpcHook.address instead`;
   return { problem: { path: 'spec.grpcHook.service', message } };
+}
+
+/** Whether a URL can have it: 999.999.999.999 is no name, though it has the characters of one. */
+function isHost(host: string): boolean {
+  return URL.canParse(`https://${host}`);
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;

@@ -217,6 +217,8 @@ export const SCALER = {
   maxClusters: 25,
   /** Bytes of the list of clusters as JSON. Lambda has 4 KB for the whole environment of a function. */
   clustersBytes: 3_000,
+  /** Objects of one cluster that are acted on at the same time: some may wait for a hook, or have much to delete. */
+  objectsAtOnce: 8,
   /** Self-managed groups of one cluster that are named in the settings. */
   groupsPerCluster: 10,
   /** Objects of a cluster that have metrics of their own, the first by name: each costs six metrics a month. */

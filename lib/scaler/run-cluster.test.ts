@@ -164,6 +164,15 @@ describe('a tick with nothing to do', () => {
   });
 });
 
+test('a bug with one object is thrown once all others have been told of', async () => {
+  objects = [objectOf(OBJECT), objectOf('younger', { createdAt: (bed.now + 1) as EpochMs })];
+  meanwhile = (name) => {
+    if (name === 'validate') throw new TypeError('Invalid URL');
+  };
+  await expect(tick()).rejects.toThrow('Invalid URL');
+  expect(calls).toEqual(expect.arrayContaining(['writeStatus', 'end']));
+});
+
 describe('a tick is not run', () => {
   test('a second time, nor after a later one', async () => {
     const first = bed.now;

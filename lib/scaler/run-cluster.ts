@@ -110,6 +110,7 @@ async function inTurn(tick: ClusterTick, turn: Turn, ports: ClusterPorts, forget
   }
   const orphans = orphansOf(turn, objects, clock());
   forget.push(...orphans.map(({ object }) => object));
+  const bugs: unknown[] = [];
   const outcomes = await runTick(objects, {
     cluster: reached.cluster,
     portsOf: (object) => ({
@@ -120,6 +121,7 @@ async function inTurn(tick: ClusterTick, turn: Turn, ports: ClusterPorts, forget
     times,
     clock,
     deadline: tick.deadline,
+    broken: (bug) => bugs.push(bug),
   });
   const leaving = await leaveOrphans(registered, {
     cluster: reached.cluster,
@@ -130,6 +132,8 @@ async function inTurn(tick: ClusterTick, turn: Turn, ports: ClusterPorts, forget
     deadline: tick.deadline,
   });
   const errors = await tell(reached.objects, objects, outcomes, clock, tick.until);
+  // After what all others came to has been told.
+  if (bugs.length > 0) throw bugs[0];
   const abandoned = orphans.flatMap(({ object, empty }) => (empty ? [] : [object]));
   return { kind: 'done', objects: outcomes, errors, abandoned, leaving };
 }

@@ -1,4 +1,5 @@
 import type { Problem } from '../schema.ts';
+import { SCALER } from '../settings.ts';
 import type { Clock, EpochMs } from '../time.ts';
 import { execute } from './act/execute.ts';
 import type { Report, TickError } from './act/report.ts';
@@ -28,6 +29,8 @@ export interface TickPorts {
   readonly clock: Clock;
   /** After this nothing more is begun; the next tick goes on. */
   readonly deadline: EpochMs;
+  /** Is told of a bug that came up with one object, which is left out of the outcomes. Left out: it is thrown. */
+  readonly broken?: (bug: unknown) => void;
 }
 
 /** What a tick came to for one object. */
@@ -47,19 +50,51 @@ export interface ObjectOutcome {
 export async function runTick(objects: readonly TickObject[], ports: TickPorts): Promise<ObjectOutcome[]> {
   const read = accepted(objects, ports.times);
   // Providers before the cluster: what is seen of a machine is at most that it has not joined yet.
-  const prepared = await Promise.all(read.map((one) => ('outcome' in one ? one : prepare(one, ports))));
+  const tried = await Promise.all(
+    read.map((one) => ('outcome' in one ? one : contained(ports, () => prepare(one, ports)))),
+  );
+  const prepared = tried.filter((one) => one !== undefined);
   const snapshot = prepared.some((one) => !('outcome' in one))
     ? await answerTo(() => ports.cluster.snapshot())
     : undefined;
   const acted = prepared.flatMap((one) => ('outcome' in one ? [] : [one]));
   const view = snapshot?.ok ? await readRegistry(ports.registry, acted, snapshot.value) : undefined;
-  const outcomes: ObjectOutcome[] = [];
-  for (const one of prepared) {
-    if ('outcome' in one) outcomes.push(one.outcome);
-    else if (snapshot?.ok) outcomes.push(await actOn(one, snapshot.value, view, ports));
-    else if (snapshot) outcomes.push(unobserved(one.name, 'cluster', snapshot.error));
+  const outcomeOf = async (one: Prepared | Settled): Promise<ObjectOutcome | undefined> => {
+    if ('outcome' in one) return one.outcome;
+    if (!snapshot?.ok) return snapshot && unobserved(one.name, 'cluster', snapshot.error);
+    return contained(ports, () => actOn(one, snapshot.value, view, ports));
+  };
+  const outcomes = await ofAll(prepared, outcomeOf);
+  return outcomes.filter((outcome) => outcome !== undefined);
+}
+
+/** What `act` comes to; undefined: there was a bug, which is told. Whatever is the matter with one object, the others go on. */
+async function contained<T>({ broken }: TickPorts, act: () => Promise<T>): Promise<T | undefined> {
+  if (broken === undefined) return act();
+  try {
+    return await act();
+  } catch (bug) {
+    broken(bug);
+    return undefined;
   }
-  return outcomes;
+}
+
+/**
+ * What `of` comes to for each, a few at once: who drains thousands of servers, or waits for a hook, must not have the whole
+ * time of the tick, or the others would never have their turn. Hooks last: they may take half a minute for each call.
+ */
+async function ofAll<T>(
+  prepared: readonly (Prepared | Settled)[],
+  of: (one: Prepared | Settled) => Promise<T>,
+): Promise<T[]> {
+  const hasHook = (one: Prepared | Settled) => Number(!('outcome' in one) && one.spec.provider === 'custom');
+  const waiting = [...prepared.entries()].sort(([, a], [, b]) => hasHook(a) - hasHook(b)).values();
+  const results: T[] = [];
+  const lane = async () => {
+    for (const [at, one] of waiting) results[at] = await of(one);
+  };
+  await Promise.all(Array.from({ length: SCALER.objectsAtOnce }, lane));
+  return results;
 }
 
 const IDLE: Report = { deeds: [], errors: [], findings: [], outOfTime: false };

@@ -13,6 +13,7 @@ import type { Scene } from './pool/scene.ts';
 import type { Cluster, NodeRegistry, ObjectPorts, Provider } from './ports.ts';
 import { type RegistryView, readRegistry, withEligibility } from './registration/registration-read.ts';
 import { syncRegistration } from './registration/registration-sync.ts';
+import { type Claim, sharedNodes } from './shared-nodes.ts';
 import type { CronTimes } from './spec/cron-times.ts';
 import { type GameServerNodeSpec, readSpec } from './spec/spec.ts';
 import { invalidStatus, type PoolStatus, statusOf, unobservedStatus, type ValidReason } from './tell/status.ts';
@@ -53,10 +54,11 @@ export async function runTick(objects: readonly TickObject[], ports: TickPorts):
   const tried = await Promise.all(
     read.map((one) => ('outcome' in one ? one : contained(ports, () => prepare(one, ports)))),
   );
-  const prepared = tried.filter((one) => one !== undefined);
-  const snapshot = prepared.some((one) => !('outcome' in one))
+  const ready = tried.filter((one) => one !== undefined);
+  const snapshot = ready.some((one) => !('outcome' in one))
     ? await answerTo(() => ports.cluster.snapshot())
     : undefined;
+  const prepared = snapshot?.ok ? withoutShared(ready, read, snapshot.value) : ready;
   const acted = prepared.flatMap((one) => ('outcome' in one ? [] : [one]));
   const view = snapshot?.ok ? await readRegistry(ports.registry, acted, snapshot.value) : undefined;
   const outcomeOf = async (one: Prepared | Settled): Promise<ObjectOutcome | undefined> => {
@@ -134,6 +136,26 @@ function accepted(objects: readonly TickObject[], times: CronTimes): (Accepted |
     }
     const message = `the older object ${ruler} selects the same pool (${key}): delete one, or select another pool`;
     return invalid(name, 'ConflictingGameServerNode', [{ path: 'spec.config', message }]);
+  });
+}
+
+/** Of objects that have a node in common the oldest counts, whatever words each selects it by. */
+function withoutShared(
+  oldestFirst: readonly (Prepared | Settled)[],
+  read: readonly (Accepted | Settled)[],
+  { nodes }: ClusterSnapshot,
+): (Prepared | Settled)[] {
+  const specs = new Map(read.flatMap((one) => ('outcome' in one ? [] : [[one.name, one.spec] as const])));
+  const claims = oldestFirst.map((one): Claim => {
+    if (!('outcome' in one)) return { name: one.name, spec: one.spec, group: one.group };
+    return { name: one.outcome.name, spec: specs.get(one.outcome.name) };
+  });
+  const shared = sharedNodes(claims, nodes);
+  return oldestFirst.map((one) => {
+    const other = 'outcome' in one ? undefined : shared.get(one.name);
+    if ('outcome' in one || other === undefined) return one;
+    const message = `node ${other.node} is of the older object ${other.ruler} as well: tell the pools apart (by nodeSelector), or delete one`;
+    return invalid(one.name, 'ConflictingGameServerNode', [{ path: 'spec.config', message }]);
   });
 }
 

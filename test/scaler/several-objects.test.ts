@@ -78,6 +78,40 @@ describe('an object', () => {
   });
 });
 
+describe('objects that have a node in common, by whatever words', () => {
+  const twoNodes = () => {
+    const bed = new ScalerBed('eks', 2);
+    for (const name of [bed.addNode(), bed.addNode()]) bed.changeNode(name, { labels: { pool: 'hooked' } });
+    return bed;
+  };
+
+  it('do not cordon against each other: the older counts', async () => {
+    const bed = twoNodes();
+    const reasons = await tick(bed, [games(bed), hooked(hook({}))]);
+    expect(reasons).toEqual({ games: 'Accepted', hooked: 'ConflictingGameServerNode' });
+    expect(bed.takeLog()).toMatchObject({ changes: 0 });
+  });
+
+  it('nor while the provider of the older one does not answer', async () => {
+    const bed = twoNodes();
+
+    const away = hook({
+      validate: async () => {
+        throw new CallError('unknown', 'UNAVAILABLE', 'the hook does not answer');
+      },
+    });
+    const reasons = await tick(bed, [hooked(away), { ...games(bed), spec: { ...bed.spec(), replicas: 0 } }]);
+    expect(reasons).toEqual({ hooked: 'ProviderUnreachable', games: 'ConflictingGameServerNode' });
+    expect(bed.takeLog()).toMatchObject({ changes: 0 });
+  });
+
+  it('are both acted on where their nodes are apart', async () => {
+    const bed = twoNodes();
+    const reasons = await tick(bed, [games(bed), hooked(hook({}), 'pool=other')]);
+    expect(reasons).toEqual({ games: 'Accepted', hooked: 'Accepted' });
+  });
+});
+
 it('a cluster that cannot be read is told of all objects', async () => {
   const bed = new ScalerBed('eks', 1);
 

@@ -66,6 +66,12 @@ function claimsMembership(node: ObservedNode, spec: Selection['spec']): boolean 
   return (nodegroup !== undefined || nodeSelector !== undefined) && isSelected(node, spec);
 }
 
+/** Whether a node may be of the pool of `spec`, as far as that can be told while its provider does not answer. */
+export function isClaimed(node: ObservedNode, spec: Selection['spec']): boolean {
+  const byLabels = spec.provider === 'custom' || spec.provider === 'minikube';
+  return byLabels ? isSelected(node, spec) : !isSystemNode(node) && claimsMembership(node, spec);
+}
+
 /** Instances whose whereabouts have to be asked for: nodes claim them for the group, and it does not have them. */
 export function unknownInstances(nodes: readonly ObservedNode[], spec: Selection['spec'], group: Group): string[] {
   return nodes.flatMap((node) => {

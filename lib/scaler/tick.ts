@@ -7,7 +7,7 @@ import { answerTo, type TickContext } from './act/tick-context.ts';
 import type { ClusterSnapshot, GameServerNodeObject, Group, Ledger } from './observation.ts';
 import type { Intent } from './plan/intents.ts';
 import { planTick, type TickPlan } from './plan/plan-tick.ts';
-import { detectProvider } from './pool/detect-provider.ts';
+import { detectProvider, isLasting } from './pool/detect-provider.ts';
 import { poolKeyOf, unknownInstances } from './pool/membership.ts';
 import type { Scene } from './pool/scene.ts';
 import type { Cluster, NodeRegistry, ObjectPorts, Provider } from './ports.ts';
@@ -196,10 +196,13 @@ async function resolve(
   cluster: Cluster,
 ): Promise<{ readonly spec: GameServerNodeSpec; readonly ledger: Ledger } | Settled> {
   if (spec.provider !== 'auto') return { spec, ledger };
-  if (ledger.detectedProvider !== undefined) return { spec: { ...spec, provider: ledger.detectedProvider }, ledger };
+  const known = ledger.detectedProvider;
+  if (known !== undefined && isLasting(known, spec)) return { spec: { ...spec, provider: known }, ledger };
   const snapshot = await answerTo(() => cluster.snapshot());
   if (!snapshot.ok) return { outcome: unobserved(name, 'cluster', snapshot.error) };
   const detected = detectProvider(snapshot.value.nodes, spec);
+  if (known === 'minikube' && ('problem' in detected || detected.provider === known))
+    return { spec: { ...spec, provider: known }, ledger };
   if ('problem' in detected)
     return invalid(name, 'UnknownProvider', [{ path: 'spec.provider', message: detected.problem }]);
   const written = await answerTo(() => own.ledger.write({ ...ledger, detectedProvider: detected.provider }));

@@ -23,6 +23,15 @@ export function detectProvider(
   return { problem: 'the nodes are of AWS, and config names neither nodegroup nor autoScalingGroup' };
 }
 
+/**
+ * Whether what was found once still is what `config` asks for, and may be trusted without a look at the nodes. Never
+ * minikube: a node that has joined a moment ago may have no provider id yet, and is of AWS with the next look.
+ */
+export function isLasting(provider: DetectedProvider, { config }: Pick<GameServerNodeSpec, 'config'>): boolean {
+  if (provider === 'minikube') return false;
+  return (provider === 'eks' ? config.nodegroup : config.autoScalingGroup) !== undefined;
+}
+
 /** `aws` of `aws:///…`. Minikube sets no provider id. */
 function schemeOf(providerId: string): string {
   return providerId === '' ? 'minikube' : (/^([a-z0-9-]+):\/\//.exec(providerId)?.[1] ?? providerId);

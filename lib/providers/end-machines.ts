@@ -24,7 +24,7 @@ export async function endMachines(
       failures.set(instance, new CallError('refused', 'InstanceNotInGroup', message));
       continue;
     }
-    const life = lifeOf(LifecycleState);
+    const life = /^Detach/.test(LifecycleState ?? '') ? 'held' : lifeOf(LifecycleState);
     if (life === 'leaving') continue;
     if (life === 'held') {
       const message = `instance ${instance} is ${LifecycleState}, and does not count in the size that would be lowered: bring it into service, or end it by hand`;

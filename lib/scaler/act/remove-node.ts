@@ -1,7 +1,9 @@
 import type { ObservedNode, PendingDeletion } from '../observation.ts';
+import { isRunningGamePod } from '../pool/agones.ts';
 import type { PoolNode } from '../pool/classes.ts';
-import { lifeOf } from '../pool/classes.ts';
+import { isDetached, lifeOf } from '../pool/classes.ts';
 import { isPendingDelete, MARKS } from '../pool/marks.ts';
+import { instanceOf } from '../pool/membership.ts';
 import { serversOf } from './delete-servers.ts';
 import { attempt, forget, isDefinite, mayBegin, remember, type TickContext } from './tick-context.ts';
 import { refuseMachine, refuseRemoval } from './validate.ts';
@@ -11,7 +13,7 @@ import { refuseMachine, refuseRemoval } from './validate.ts';
  * anywhere between leaves what the next one goes on from; a Node is never deleted while its machine may go on running.
  */
 export async function removeNode(context: TickContext, planned: PoolNode): Promise<void> {
-  if (!mayBegin(context, 'endMachine') || !mayBegin(context, 'deleteNode')) return;
+  if (!mayBegin(context, 'endMachine') || !mayBegin(context, 'deleteNode') || !mayBegin(context, 'read')) return;
   const fresh = await freshIfRemovable(context, planned);
   if (fresh === undefined) return;
   if (planned.live) {
@@ -45,6 +47,7 @@ async function freshIfRemovable(context: TickContext, planned: PoolNode): Promis
 async function machineOf(context: TickContext, { node, instance }: PoolNode): Promise<'live' | 'going' | 'stays'> {
   const group = await attempt(context, 'read', node.name, () => context.provider.inspect());
   if (!group.ok) return 'stays';
+  if (group.value !== undefined && isDetached(instance, group.value)) return 'stays';
   if (group.value !== undefined && lifeOf(group.value.instances.get(instance ?? '')) === 'leaving') return 'going';
   return refuseMachine(instance, group.value) === undefined ? 'live' : 'stays';
 }
@@ -117,10 +120,11 @@ async function mark(
 
 /** Ends a machine whose node is gone already, as the ledger has it. */
 export async function finishMachine(context: TickContext, entry: PendingDeletion): Promise<void> {
-  if (!mayBegin(context, 'endMachine')) return;
+  if (!mayBegin(context, 'endMachine') || !mayBegin(context, 'read')) return;
   const { node, instance, uid } = entry;
   const group = await attempt(context, 'read', node, () => context.provider.inspect());
-  if (!group.ok || refuseMachine(instance, group.value) !== undefined || !mayBegin(context, 'endMachine')) return;
+  if (!group.ok || refuseMachine(instance, group.value) !== undefined) return;
+  if (!(await isDeserted(context, entry)) || !mayBegin(context, 'endMachine')) return;
   const machine = { node, ...(instance === undefined ? {} : { instance }) };
   const answer = await attempt(context, 'endMachine', node, () => context.provider.endMachine(machine));
   if (answer.ok) {
@@ -130,4 +134,14 @@ export async function finishMachine(context: TickContext, entry: PendingDeletion
   }
   const reason = isDefinite(answer.error.kind) ? 'TerminateRefused' : 'Unknown';
   context.findings.push({ reason, message: `the machine of node ${node}, which is gone: ${answer.error.message}` });
+}
+
+/** Whether nothing has come to a machine since its node was gone: a kubelet that starts again registers it anew. */
+async function isDeserted(context: TickContext, { node, instance }: PendingDeletion): Promise<boolean> {
+  const fresh = await attempt(context, 'read', node, () => context.cluster.readNode(node));
+  if (!fresh.ok) return false;
+  // Another machine's, to which the name has come: its pods say nothing of this one.
+  if (fresh.value !== undefined) return instanceOf(fresh.value) !== instance && fresh.value.providerId !== '';
+  const pods = await attempt(context, 'read', node, () => context.cluster.podsOn(node));
+  return pods.ok && !pods.value.some(isRunningGamePod);
 }

@@ -1,7 +1,7 @@
 import { SCALER } from '../../settings.ts';
 import type { EpochMs } from '../../time.ts';
 import { isDeletable } from '../pool/agones.ts';
-import type { Pool, PoolNode } from '../pool/classes.ts';
+import { isDetached, type Pool, type PoolNode } from '../pool/classes.ts';
 import type { Scene } from '../pool/scene.ts';
 import type { Finding } from './findings.ts';
 import { type Intent, NOTHING, type Part } from './intents.ts';
@@ -26,6 +26,7 @@ export function planRemovals(scene: Scene, pool: Pool, returning: ReadonlySet<st
   let room = group === undefined ? Number.POSITIVE_INFINITY : Math.max(0, group.desired - group.min);
   const intents: Intent[] = [];
   for (const node of empty.sort(byCordon)) {
+    if (group !== undefined && isDetached(node.instance, group)) continue;
     if (node.live && group?.terminateSuspended) {
       if (!findings.includes(TERMINATE_SUSPENDED)) findings.push(TERMINATE_SUSPENDED);
       continue;

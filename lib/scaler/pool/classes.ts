@@ -1,6 +1,13 @@
 import { SCALER } from '../../settings.ts';
 import type { EpochMs } from '../../time.ts';
-import type { ClusterSnapshot, Ledger, ObservedGameServer, ObservedNode, PendingDeletion } from '../observation.ts';
+import type {
+  ClusterSnapshot,
+  Group,
+  Ledger,
+  ObservedGameServer,
+  ObservedNode,
+  PendingDeletion,
+} from '../observation.ts';
 import { isProtected, isRunningGamePod, nodeOf } from './agones.ts';
 import { cordonedAtOf, isMarkedBy, isPendingDelete } from './marks.ts';
 import { instanceOf, membershipOf, type Selection } from './membership.ts';
@@ -56,6 +63,11 @@ export function isHeldByOthers({ taints }: ObservedNode): boolean {
 export function lifeOf(state: string | undefined): 'live' | 'leaving' | 'held' {
   if (state === undefined || /^(Terminat|Detach)/.test(state)) return 'leaving';
   return state === 'InService' || /^Pending(:|$)/.test(state) ? 'live' : 'held';
+}
+
+/** Whether somebody takes a machine out of its group, which goes on running: its Node stays, or nobody would know of it. */
+export function isDetached(instance: string | undefined, { instances }: Pick<Group, 'instances'>): boolean {
+  return /^Detach/.test(instances.get(instance ?? '') ?? '');
 }
 
 /** Sorts the nodes of `snapshot` that are the pool's into their classes, and counts what is on its way. */

@@ -57,8 +57,13 @@ describe('nothing is changed', () => {
 
   it('once there is no right to', async () => {
     const bed = bedWith(4, 2);
-    await bed.tick(faultsOf(bed.world, [{ op: 'cordon', error: '403' }]));
+    const outcome = await bed.tick(faultsOf(bed.world, [{ op: 'cordon', error: '403' }]));
     expect(bed.takeLog().changes).toBe(0);
+    expect(outcome?.status.conditions.at(-1)).toMatchObject({
+      type: 'Degraded',
+      status: 'True',
+      reason: 'AccessDenied',
+    });
   });
 
   it('after the deadline, and the status says that there is more to do', async () => {

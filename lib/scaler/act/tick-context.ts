@@ -59,8 +59,17 @@ export async function attempt<T>(
 export function note(context: ObjectContext, operation: Operation, subject: string, error: CallError): void {
   context.errors.push({ operation, subject, code: error.code, message: error.message, kind: error.kind });
   if (error.kind === 'throttled') context.throttled.add(operation);
-  if (error.kind === 'denied') context.halted = true;
+  if (error.kind !== 'denied') return;
+  context.halted = true;
+  // An error is in a log alone, and this one comes back with every tick until somebody gives the right.
+  if (!OF_BERTH.has(operation)) {
+    const message = `${operation} of ${subject} was denied, so nothing more is done in a tick: ${error.message}`;
+    context.findings.push({ reason: 'AccessDenied', message });
+  }
 }
+
+/** What is told as RegistrationFailed. */
+const OF_BERTH: ReadonlySet<Operation> = new Set(['readRegistry', 'register', 'unregister']);
 
 /** Whether something more may be begun. */
 export function mayBegin(context: TickContext, operation: Operation): boolean {

@@ -7,6 +7,7 @@ export const DEGRADED_REASONS = [
   'Unknown',
   'TerminateRefused',
   'TerminateSuspended',
+  'AccessDenied',
   'NodesNotJoining',
   'AtProviderMaximum',
   'CapacityShortage',

@@ -1,12 +1,12 @@
 import type { Group, ObservedNode } from './observation.ts';
 import { isClaimed, membershipOf } from './pool/membership.ts';
-import type { GameServerNodeSpec } from './spec/spec.ts';
+import type { PoolClaim } from './spec/spec.ts';
 
 /** What an object says of which nodes are its own. */
 export interface Claim {
   readonly name: string;
-  /** Undefined: it is wrong in itself, and claims nothing. */
-  readonly spec: GameServerNodeSpec | undefined;
+  /** Undefined: it is wrong in itself, and claims nothing that can be read. */
+  readonly spec: PoolClaim | undefined;
   /** Left out where its provider did not answer: then it keeps what its labels claim. Undefined: there is none to ask. */
   readonly group?: Group | undefined;
 }

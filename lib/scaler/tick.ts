@@ -15,7 +15,7 @@ import { type RegistryView, readRegistry, withEligibility } from './registration
 import { syncRegistration } from './registration/registration-sync.ts';
 import { type Claim, sharedNodes } from './shared-nodes.ts';
 import type { CronTimes } from './spec/cron-times.ts';
-import { type GameServerNodeSpec, readSpec } from './spec/spec.ts';
+import { claimIn, type GameServerNodeSpec, type PoolClaim, readSpec } from './spec/spec.ts';
 import { invalidStatus, type PoolStatus, statusOf, unobservedStatus, type ValidReason } from './tell/status.ts';
 
 /** What a tick wants to know of a GameServerNode. */
@@ -103,6 +103,8 @@ const IDLE: Report = { deeds: [], errors: [], findings: [], outOfTime: false };
 
 interface Settled {
   readonly outcome: ObjectOutcome;
+  /** Of an object that is wrong: the pool that is its own all the same, until it is mended or deleted. */
+  readonly claim?: PoolClaim;
 }
 
 interface Accepted {
@@ -127,13 +129,12 @@ function accepted(objects: readonly TickObject[], times: CronTimes): (Accepted |
   const oldestFirst = [...objects].sort((a, b) => a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1));
   return oldestFirst.map(({ name, spec: input }) => {
     const read = readSpec(input, times);
-    if ('problems' in read) return invalid(name, read.reason, read.problems);
-    const key = poolKeyOf(read.spec);
-    const ruler = rulers.get(key);
-    if (ruler === undefined) {
-      rulers.set(key, name);
-      return { name, spec: read.spec };
-    }
+    const claim = 'problems' in read ? claimIn(input) : read.spec;
+    const key = claim && poolKeyOf(claim);
+    const ruler = key === undefined ? undefined : rulers.get(key);
+    if (key !== undefined && ruler === undefined) rulers.set(key, name);
+    if ('problems' in read) return { ...invalid(name, read.reason, read.problems), ...(claim && { claim }) };
+    if (ruler === undefined) return { name, spec: read.spec };
     const message = `the older object ${ruler} selects the same pool (${key}): delete one, or select another pool`;
     return invalid(name, 'ConflictingGameServerNode', [{ path: 'spec.config', message }]);
   });
@@ -145,7 +146,9 @@ function withoutShared(
   read: readonly (Accepted | Settled)[],
   { nodes }: ClusterSnapshot,
 ): (Prepared | Settled)[] {
-  const specs = new Map(read.flatMap((one) => ('outcome' in one ? [] : [[one.name, one.spec] as const])));
+  const specs = new Map<string, PoolClaim | undefined>(
+    read.map((one) => ('outcome' in one ? [one.outcome.name, one.claim] : [one.name, one.spec])),
+  );
   const claims = oldestFirst.map((one): Claim => {
     if (!('outcome' in one)) return { name: one.name, spec: one.spec, group: one.group };
     return { name: one.outcome.name, spec: specs.get(one.outcome.name) };

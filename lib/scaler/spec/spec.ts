@@ -163,6 +163,27 @@ function configProblems({ provider, config }: GameServerNodeSpec): Problem[] {
   return problems;
 }
 
+/** What decides which nodes an object means. */
+export type PoolClaim = Pick<GameServerNodeSpec, 'provider' | 'config'>;
+
+/**
+ * What a spec that is wrong says of which pool is its own, as far as it says so: whoever has a slip of the pen in a schedule
+ * has not given the pool away. Undefined: it names none.
+ */
+export function claimIn(input: unknown): PoolClaim | undefined {
+  const { provider, config } = recordIn(input);
+  const texts = Object.entries(recordIn(config)).filter((entry): entry is [string, string] => {
+    return ['nodegroup', 'autoScalingGroup', 'nodeSelector'].includes(entry[0]) && typeof entry[1] === 'string';
+  });
+  if (texts.every(([, text]) => text.trim() === '')) return undefined;
+  const named = PROVIDERS.find((one) => one === provider) ?? 'auto';
+  return { provider: named, config: Object.fromEntries(texts) };
+}
+
+function recordIn(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
 /** Labels that a node of the pool has, each with its value; undefined: not a selector. */
 export function selectorOf(selector: string | undefined): ReadonlyMap<string, string> | undefined {
   const pairs = (selector ?? '').split(',').filter((pair) => pair.trim() !== '');

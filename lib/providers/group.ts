@@ -1,8 +1,9 @@
 import type { Activity, AutoScalingGroup } from '@aws-sdk/client-auto-scaling';
 import type { Nodegroup } from '@aws-sdk/client-eks';
+import { CallError } from '../scaler/call-error.ts';
 import type { Group } from '../scaler/observation.ts';
 import { lifeOf } from '../scaler/pool/classes.ts';
-import { clip } from '../schema.ts';
+import { clip, shown } from '../schema.ts';
 import { PROVIDER_CALLS } from '../settings.ts';
 import type { EpochMs } from '../time.ts';
 
@@ -23,18 +24,25 @@ export function isSteady({ group, nodegroup }: SeenGroup): boolean {
   return nodegroup === undefined || STEADY_STATUSES.includes(nodegroup.status ?? '');
 }
 
-/** The group in the words of the scaler. */
+/** The group in the words of the scaler. Throws CallError where the answer lacks a size: taken for 0 it would empty the pool. */
 export function groupOf(seen: SeenGroup, shortage?: string): Group {
-  const { DesiredCapacity = 0, MinSize = 0, MaxSize = 0, SuspendedProcesses = [] } = seen.group;
+  const { SuspendedProcesses = [] } = seen.group;
   return {
     steady: isSteady(seen),
-    desired: DesiredCapacity,
-    min: MinSize,
-    max: MaxSize,
+    desired: sizeOf(seen, 'DesiredCapacity'),
+    min: sizeOf(seen, 'MinSize'),
+    max: sizeOf(seen, 'MaxSize'),
     instances: instancesOf(seen.group),
     terminateSuspended: SuspendedProcesses.some(({ ProcessName }) => ProcessName === 'Terminate'),
     ...(shortage === undefined ? {} : { shortage: clip(shortage, PROVIDER_CALLS.messageLength) }),
   };
+}
+
+function sizeOf({ name, group }: SeenGroup, field: 'DesiredCapacity' | 'MinSize' | 'MaxSize'): number {
+  const size: unknown = group[field];
+  if (Number.isSafeInteger(size) && (size as number) >= 0) return size as number;
+  const message = `what Auto Scaling says of group ${name} has ${shown(size)} as ${field}: expected a whole number from 0`;
+  throw new CallError('refused', 'EUNREADABLE', clip(message, PROVIDER_CALLS.messageLength));
 }
 
 /** State by instance id. */

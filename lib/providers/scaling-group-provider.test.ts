@@ -1,3 +1,4 @@
+import type { AutoScalingGroup } from '@aws-sdk/client-auto-scaling';
 import { expect, it } from 'vitest';
 import { groupNamed, managedTags, RecordedAws, serviceError } from '../../cases/scaler/recorded-aws.ts';
 import { cronTimes } from '../cron/croner.ts';
@@ -81,6 +82,27 @@ it.each([
   else await expect(order).rejects.toMatchObject({ kind: 'conflict', message: expect.stringContaining(status) });
   expect(aws.operations.includes('SetDesiredCapacity')).toBe(steady);
 });
+
+it.each([
+  ['DesiredCapacity', undefined],
+  ['MinSize', undefined],
+  ['MaxSize', undefined],
+  ['MaxSize', Number.NaN],
+  ['MaxSize', '20'],
+] as const)(
+  'cannot be read where the answer has %s as %s: taken for 0 it would empty the pool',
+  async (field, size) => {
+    const aws = world();
+    aws.groups.set('eks-fast', { ...aws.groups.get('eks-fast'), [field]: size } as AutoScalingGroup);
+
+    const looks = [eks(aws).describe(), eks(aws).inspect(), eks(aws).increase({ by: 1, from: 2 })];
+
+    for (const look of looks) {
+      await expect(look).rejects.toMatchObject({ code: 'EUNREADABLE', message: expect.stringContaining(field) });
+    }
+    expect(aws.operations).not.toContain('SetDesiredCapacity');
+  },
+);
 
 it('is not steady while Auto Scaling deletes the group', async () => {
   const aws = world({ Status: 'Delete in progress' });

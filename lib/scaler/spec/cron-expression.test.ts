@@ -9,6 +9,9 @@ it.each([
   '0 0 * * FRI-SUN',
   '5-55/10 * * * *',
   ' 0  8 * *  * ',
+  '0 8 29 2 *',
+  '0 8 31 2-4/2,5 *',
+  '0 8 31 2 MON',
 ])('takes "%s"', (cron) => {
   expect(cronProblem(cron)).toBeUndefined();
 });
@@ -30,6 +33,10 @@ it.each([
   ['0 8 * * FRI#2', /day of week/],
   ['0 8 ? * *', /day of month/],
   ['0 8 * * 5-1', /day of week/],
+  ['0 8 * * SUN-SUN', /day of week.*got "SUN-SUN"/],
+  ['0 8 * * 0-SUN', /day of week/],
+  ['0 8 30 2 *', /a day that there is.*30 in month 2/],
+  ['0 8 31 FEB,4-6/2,11 *', /a day that there is/],
   ['5/15 * * * *', /minute/],
   ['*/0 * * * *', /minute/],
   ['0 8, * * *', /hour/],

@@ -37,7 +37,33 @@ export function cronProblem(cron: string): string | undefined {
     const wrong = (fields[at] ?? '').split(',').find((part) => !isPart(part, field));
     if (wrong !== undefined) return `expected in the field for the ${field.name} ${expectedOf(field)}, got "${wrong}"`;
   }
-  return undefined;
+  return hasDay(fields)
+    ? undefined
+    : `expected a day that there is, got day of month ${fields[2]} in month ${fields[3]}`;
+}
+
+/** Days of the months in the longest of years. */
+const LENGTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Whether any day is meant: the 30th of February never comes, and libraries look for it through thousands of years. */
+function hasDay([, , days = '', months = '', weekdays = '']: readonly string[]): boolean {
+  if (weekdays !== '*') return true;
+  const [, , dayField, monthField] = FIELDS;
+  if (dayField === undefined || monthField === undefined) return true;
+  const first = Math.min(...rangesOf(days, dayField).map((range) => range.first));
+  return rangesOf(months, monthField).some(({ first: from, last, step }) =>
+    LENGTHS.some((length, at) => at + 1 >= from && at + 1 <= last && (at + 1 - from) % step === 0 && first <= length),
+  );
+}
+
+interface Range {
+  readonly first: number;
+  readonly last: number;
+  readonly step: number;
+}
+
+function rangesOf(text: string, field: Field): Range[] {
+  return text.split(',').flatMap((part) => rangeOf(part, field) ?? []);
 }
 
 function expectedOf({ min, max, names }: Field): string {
@@ -46,19 +72,27 @@ function expectedOf({ min, max, names }: Field): string {
 }
 
 function isPart(part: string, field: Field): boolean {
+  return rangeOf(part, field) !== undefined;
+}
+
+/** The values that `part` names; undefined: it is no part of such a field. */
+function rangeOf(part: string, field: Field): Range | undefined {
   const match = /^(?:(\*)|([0-9]{1,2}|[A-Z]{3})(?:-([0-9]{1,2}|[A-Z]{3}))?)(?:\/([0-9]{1,2}))?$/i.exec(part);
-  if (match === null) return false;
-  const [, star, from, to, step] = match;
-  if (step !== undefined && (Number(step) < 1 || Number(step) > field.max)) return false;
-  if (star !== undefined) return true;
+  if (match === null) return undefined;
+  const [, star, from, to, by] = match;
+  const step = Number(by ?? 1);
+  if (step < 1 || step > field.max) return undefined;
+  if (star !== undefined) return { first: field.min, last: field.max, step };
   // Without a range, cron implementations differ on what a step means.
-  if (step !== undefined && to === undefined) return false;
+  if (by !== undefined && to === undefined) return undefined;
   const first = numberOf(from ?? '', field);
-  if (first === undefined) return false;
-  if (to === undefined) return true;
-  // Sunday ends a range as 7, as in MON-SUN.
-  const last = /^SUN$/i.test(to) && field.max === 7 ? 7 : numberOf(to, field);
-  return last !== undefined && first <= last;
+  if (first === undefined) return undefined;
+  if (to === undefined) return { first, last: first, step };
+  // Sunday ends a range as 7, as in MON-SUN. From Sunday to Sunday is a day to some and a week to others.
+  const endsOnSunday = /^SUN$/i.test(to) && field.max === 7;
+  if (endsOnSunday && first === 0) return undefined;
+  const last = endsOnSunday ? 7 : numberOf(to, field);
+  return last !== undefined && first <= last ? { first, last, step } : undefined;
 }
 
 function numberOf(text: string, { min, max, names }: Field): number | undefined {

@@ -188,4 +188,34 @@ describe('a spec', () => {
     expect(outcome.reason).toBe(reason);
     expect(outcome.problems.find((problem) => problem.path === path)?.message).toMatch(why);
   });
+
+  it.each(['', ' , ', 'a=1,', 'a=1,a=2', '/=x'])('is refused with the selector "%s"', (nodeSelector) => {
+    expect(read({ replicas: 1, provider: 'minikube', config: { nodeSelector } })).toMatchObject({
+      reason: 'InvalidConfig',
+      problems: [{ path: 'spec.config.nodeSelector' }],
+    });
+  });
+
+  it.each(['nodegroup', 'autoScalingGroup'])('is refused with an empty %s, provider auto too', (key) => {
+    expect(read({ replicas: 1, config: { nodegroup: 'a', autoScalingGroup: 'a', [key]: '' } })).toMatchObject({
+      reason: 'InvalidConfig',
+      problems: [{ path: `spec.config.${key}`, message: expect.stringContaining('it is empty') }],
+    });
+  });
+
+  it('is refused with times that no status could show', () => {
+    const overrides = [{ ...override, end: '9999-12-31T23:59:59-23:59' }];
+    expect(read({ ...eks, overrides })).toMatchObject({
+      reason: 'InvalidSpec',
+      problems: [{ path: 'spec.overrides[0].end', message: 'expected a time of the years 0000 to 9999 in UTC' }],
+    });
+  });
+
+  it('is refused at once where a certificate is a hundred thousand blanks', () => {
+    const caBundle = `LS0tLS1CRUdJT${' '.repeat(99_000)}!`;
+    const begun = performance.now();
+    expect(read({ ...custom, grpcHook: { address: 'a:1', caBundle } })).toMatchObject({ reason: 'InvalidSpec' });
+    // Each blank tried with each took twelve seconds.
+    expect(performance.now() - begun).toBeLessThan(3_000);
+  });
 });

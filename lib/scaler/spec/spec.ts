@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { isId } from '../../ids.ts';
 import { flag, integer, listOf, objectOf, type Problem, problemsOf, recordOf, text } from '../../schema.ts';
 import { SCALER } from '../../settings.ts';
-import type { EpochMs } from '../../time.ts';
+import { type EpochMs, isoTime } from '../../time.ts';
 import { cronProblem } from './cron-expression.ts';
 import type { CronTimes } from './cron-times.ts';
 
@@ -23,10 +23,17 @@ const schedule = objectOf({
 });
 
 const INSTANT = 'a time as in RFC 3339 with a zone, such as 2027-03-01T08:00:00Z';
+const YEARS = 'a time of the years 0000 to 9999 in UTC';
 const instant = z.pipe(
-  z.iso.datetime({ offset: true, error: INSTANT }),
+  z.iso.datetime({ offset: true, error: INSTANT }).check(z.refine(isInYears, { error: `expected ${YEARS}` })),
   z.transform((at) => Date.parse(at) as EpochMs),
 );
+
+/** Whether `at` has a year of four digits in UTC too, as the status shows it; of what is no time something else is told. */
+function isInYears(at: string): boolean {
+  const ms = Date.parse(at);
+  return Number.isNaN(ms) || /^\d{4}-/.test(isoTime(ms as EpochMs));
+}
 
 const override = objectOf({ name, start: instant, end: instant, replicas });
 
@@ -37,7 +44,8 @@ const grpcHook = objectOf({
   caBundle: z.string({ error: 'base64 of certificates in PEM' }).check(
     z.maxLength(SCALER.caBundleLength, { error: `at most ${SCALER.caBundleLength} characters` }),
     // `-----BEGIN` in base64.
-    z.regex(/^LS0tLS1CRUdJT[A-Za-z0-9+/\s]*={0,2}\s*$/, { error: 'base64 of certificates in PEM' }),
+    // No blanks on both sides of what may be missing: of a text that fails at its end each blank would be tried with each.
+    z.regex(/^LS0tLS1CRUdJT[A-Za-z0-9+/\s]*(=\s*){0,2}$/, { error: 'base64 of certificates in PEM' }),
   ),
   port: z._default(integer(1, 65_535), 443),
 });
@@ -148,6 +156,9 @@ function configProblems({ provider, config }: GameServerNodeSpec): Problem[] {
     if (config[key] === undefined || provider === 'custom' || GROUP_KEYS[provider].includes(key)) continue;
     problem(key, `is not for provider ${provider}: take it out, or change provider`);
   }
+  for (const key of provider === 'auto' ? GROUP_KEYS.auto : []) {
+    if (config[key] === '') problem(key, 'expected a name, it is empty: write one, or take the key out');
+  }
   if (config.nodegroup && config.autoScalingGroup)
     problem('autoScalingGroup', 'expected one of nodegroup and autoScalingGroup, got both');
   if (config.pool !== undefined && !isId(config.pool)) problem('pool', 'expected the name of a pool of Berth');
@@ -158,7 +169,7 @@ function configProblems({ provider, config }: GameServerNodeSpec): Problem[] {
     problem('pool', 'expected the name of a pool of Berth: replaceIneligible needs to know who is ineligible');
   }
   if (config.nodeSelector !== undefined && selectorOf(config.nodeSelector) === undefined) {
-    problem('nodeSelector', 'expected label=value pairs with commas between');
+    problem('nodeSelector', 'expected label=value pairs with commas between, each label once');
   }
   return problems;
 }
@@ -186,12 +197,14 @@ function recordIn(value: unknown): Readonly<Record<string, unknown>> {
 
 /** Labels that a node of the pool has, each with its value; undefined: not a selector. */
 export function selectorOf(selector: string | undefined): ReadonlyMap<string, string> | undefined {
-  const pairs = (selector ?? '').split(',').filter((pair) => pair.trim() !== '');
   const labels = new Map<string, string>();
-  for (const pair of pairs) {
-    const match = /^\s*([A-Za-z0-9._/-]+)\s*={1,2}\s*([A-Za-z0-9._-]*)\s*$/.exec(pair);
-    if (match === null) return undefined;
-    labels.set(match[1] ?? '', match[2] ?? '');
+  if (selector === undefined) return labels;
+  // One that is there and empty is refused: what a template has left empty would select every node of the cluster.
+  for (const pair of selector.split(',')) {
+    const match = /^\s*([A-Za-z0-9][A-Za-z0-9._/-]*)\s*={1,2}\s*([A-Za-z0-9._-]*)\s*$/.exec(pair);
+    const [, label = '', value = ''] = match ?? [];
+    if (match === null || labels.has(label)) return undefined;
+    labels.set(label, value);
   }
   return labels;
 }

@@ -259,6 +259,8 @@ export const SCALER = {
   registryCallMs: 8_000,
   /** Protected servers of one drain that the status names. */
   namesInMessage: 5,
+  /** Drains that a status lists: a few hundred bytes each, of the 1.5 MB that etcd takes for an object. */
+  drainsShown: 500,
   /** Machines under removal that a status lists: of each tick a few, as many as end at once. */
   deletionsShown: 20,
 } as const;

@@ -55,6 +55,24 @@ describe('nothing is changed', () => {
     },
   );
 
+  it.each([
+    ['nothing', undefined],
+    ['no time', 'game 12'],
+    ['a time that is far ahead', '2999-01-01T00:00:00Z'],
+    ['a time that no status could show', '+275760-09-13T00:00:00.000Z'],
+  ])('of a cordon of ours that says %s of when, until it has been dated anew and has settled', async (_, at) => {
+    const bed = bedWith(2, 1);
+    const annotations = { [MARKS.cordonedBy]: OBJECT, ...(at === undefined ? {} : { [MARKS.cordonedAt]: at }) };
+    bed.changeNode('n2', { unschedulable: true, annotations });
+    const outcome = await bed.tick(untouched);
+    expect(outcome?.status.drains).toEqual([{ node: 'n2', protectedServers: 0, gamePods: 0 }]);
+    expect(bed.world.nodes.get('n2')?.annotations[MARKS.cordonedAt]).toBe(new Date(bed.now).toISOString());
+    expect(bed.takeLog().instancesDeleted).toEqual([]);
+    bed.now = (bed.now + 60_000) as EpochMs;
+    await bed.tick(untouched);
+    expect(bed.world.nodes.has('n2')).toBe(false);
+  });
+
   it('once there is no right to', async () => {
     const bed = bedWith(4, 2);
     const outcome = await bed.tick(faultsOf(bed.world, [{ op: 'cordon', error: '403' }]));
@@ -273,6 +291,18 @@ describe('several objects', () => {
     });
     expect(bed.takeLog().increaseBy).toBe(1);
   });
+});
+
+it('shows the oldest of the drains where there are more than a status has room for', async () => {
+  const bed = bedWith(505, 0);
+  for (let at = 1; at <= 505; at++) {
+    bed.drain(`n${at}`, at);
+    bed.addServer(`n${at}`, 'Allocated');
+  }
+  const { drains = [], nodes } = (await bed.tick(untouched))?.status ?? {};
+  expect(nodes?.draining).toBe(505);
+  expect(drains).toHaveLength(500);
+  expect([drains[0]?.node, drains[499]?.node]).toEqual(['n505', 'n6']);
 });
 
 describe('provider auto', () => {

@@ -71,7 +71,7 @@ export function refuseRemoval(
 ): Refusal {
   const other = refuseDrain(fresh, planned, object);
   if (other !== undefined || fresh === undefined) return other;
-  const cordonedAt = cordonedAtOf(fresh);
+  const cordonedAt = cordonedAtOf(fresh, now);
   if (!hasSettled(cordonedAt === undefined ? {} : { cordonedAt }, now)) return 'its cordon has not settled';
   const gamePods = pods.filter(isRunningGamePod).length;
   const protectedServers = servers.filter((server) => nodeOf(server) === fresh.name && isProtected(server)).length;

@@ -89,7 +89,7 @@ export function classify(
     const here = servers.get(node.name) ?? [];
     const life = selection.group === undefined ? 'live' : lifeOf(membership.state);
     const ours = node.unschedulable && isMarkedBy(object, node);
-    const cordonedAt = cordonedAtOf(node);
+    const cordonedAt = cordonedAtOf(node, now);
     nodes.push({
       node,
       class: classOf(node, life, ours, ledger),

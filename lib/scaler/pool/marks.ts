@@ -1,3 +1,4 @@
+import { SCALER } from '../../settings.ts';
 import { type EpochMs, isoTime } from '../../time.ts';
 
 /**
@@ -38,8 +39,15 @@ export function isPendingDelete({ annotations }: Annotated): boolean {
   return annotations[MARKS.pendingDelete] !== undefined;
 }
 
-/** When the scaler cordoned the node; undefined: the mark says nothing that can be read. */
-export function cordonedAtOf({ annotations }: Annotated): EpochMs | undefined {
-  const at = Date.parse(annotations[MARKS.cordonedAt] ?? '');
-  return Number.isNaN(at) ? undefined : (at as EpochMs);
+/** `Date.parse` alone takes "game 12" for a day in December. */
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+
+/**
+ * When the scaler cordoned the node; undefined: the mark says nothing that can be read, or a time that is ahead of `now` by
+ * more than clocks differ, until which the cordon would not settle.
+ */
+export function cordonedAtOf({ annotations }: Annotated, now: EpochMs): EpochMs | undefined {
+  const text = annotations[MARKS.cordonedAt] ?? '';
+  const at = RFC_3339.test(text) ? Date.parse(text) : Number.NaN;
+  return at <= now + SCALER.tickSeconds * 1000 ? (at as EpochMs) : undefined;
 }

@@ -42,6 +42,7 @@ export interface PoolStatus {
   };
   /** Allocated and Reserved servers on the nodes of the pool. */
   readonly protectedServers?: number;
+  /** Nodes that are draining; of many the oldest. */
   readonly drains?: readonly {
     readonly node: string;
     readonly since?: EpochMs;
@@ -99,7 +100,10 @@ export function statusOf(
 
 /** Left out where there is none: `kubectl describe` would show a heading with nothing below. */
 function drainsShown(pool: Pool): Pick<PoolStatus, 'drains'> {
-  const drains = goingOf(pool, new Set()).map(({ node, cordonedAt, protectedServers, gamePods }) => ({
+  const oldest = goingOf(pool, new Set()).sort(
+    (a, b) => (a.cordonedAt ?? 0) - (b.cordonedAt ?? 0) || (a.node.name < b.node.name ? -1 : 1),
+  );
+  const drains = oldest.slice(0, SCALER.drainsShown).map(({ node, cordonedAt, protectedServers, gamePods }) => ({
     node: node.name,
     ...(cordonedAt === undefined ? {} : { since: cordonedAt }),
     protectedServers,

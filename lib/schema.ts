@@ -115,6 +115,24 @@ export function clip(text: string, length: number): string {
   return cut.replace(LONE_SURROGATES, '\uFFFD');
 }
 
+/** What a terminal takes for an order: control characters, and those that turn the direction of writing. */
+const CONTROL = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
+
+/**
+ * `text` as one line of at most `length` UTF-16 units that a terminal and a log show as it is: line breaks and tabs are
+ * blanks, of other control characters it is seen that there was one. For whatever was said by somebody outside.
+ */
+export function oneLine(text: string, length: number): string {
+  return clip(text, length).replace(CONTROL, (one) => (/\s/.test(one) ? ' ' : '\uFFFD'));
+}
+
+/** `text` with every control character but line breaks and tabs as JSON escapes it. In JSON it stays the same value. */
+export function printable(text: string): string {
+  return text.replace(CONTROL, (one) =>
+    one === '\n' || one === '\t' ? one : `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 /** How a value that was not expected is shown in a problem. */
 export function shown(value: unknown): string {
   if (value === undefined) return 'nothing';

@@ -50,6 +50,25 @@ const SERVICE = 'service=node-scaler';
 const CLUSTER = 'cluster=eu-central-1/game';
 const unobserved = () => published().filter((line) => line.startsWith('scaler.cluster_unobserved'));
 
+it('fits what is wrong with thousands of nodes into one line of CloudWatch', () => {
+  const long = 'ß'.repeat(400_000);
+  const errors = Array.from(
+    { length: 500 },
+    () => ({ operation: 'cordon', subject: long, code: '409', message: long }) as const,
+  );
+  const status = {
+    ...DEGRADED,
+    conditions: [{ type: 'Degraded', status: 'True', reason: 'DrainBlocked', message: long }] as const,
+  };
+  const logger = new Logger({ serviceName: 'node-scaler' });
+  tellCluster(logger, done([object('pool', status, { errors })], { errors, abandoned: [long] }));
+  tellCluster(logger, other({ kind: 'failed', failure: new Error(long) }));
+  const lines = output.objects().map((line) => JSON.stringify(line));
+  expect(output.texts()).toEqual([]);
+  expect(lines.length).toBeGreaterThan(3);
+  for (const line of lines) expect(Buffer.byteLength(line)).toBeLessThan(256 * 1024);
+});
+
 describe('metrics', () => {
   it('are of pools, of the cluster, and of errors by class', () => {
     const call = { operation: 'cordon', subject: 'n', code: '409', message: '' } as const;

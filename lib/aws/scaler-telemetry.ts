@@ -6,6 +6,7 @@ import type { OrphanOutcome } from '../scaler/registration/registration-orphans.
 import type { ClusterOutcome } from '../scaler/run-cluster.ts';
 import { isUnobserved } from '../scaler/tell/status-json.ts';
 import type { ObjectOutcome } from '../scaler/tick.ts';
+import { clip } from '../schema.ts';
 import { SCALER } from '../settings.ts';
 import { isStoreError } from '../store/errors.ts';
 
@@ -23,8 +24,32 @@ type ErrorClass = CallErrorKind | 'unobserved' | 'store' | 'bug';
 /** Errors that one line names. */
 const NAMED = 10;
 
+/** Characters of one text of a line: CloudWatch cuts a line of 256 KB in two, and neither half is JSON. */
+const TEXT_LENGTH = 2_000;
+
+type Told = Readonly<
+  Record<'error' | 'warn' | 'info', (message: string, fields: Readonly<Record<string, unknown>>) => void>
+>;
+
+/** `logger` with every text cut: names and messages come from outside, of pools with thousands of nodes by the megabyte. */
+function bounded(logger: Logger): Told {
+  return {
+    error: (message, fields) => logger.error(message, cut(fields)),
+    warn: (message, fields) => logger.warn(message, cut(fields)),
+    info: (message, fields) => logger.info(message, cut(fields)),
+  };
+}
+
+function cut<T>(value: T): T {
+  if (typeof value === 'string') return clip(value, TEXT_LENGTH) as T;
+  if (Array.isArray(value)) return value.map(cut) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, cut(inner)])) as T;
+}
+
 /** One line a pool that has changed or is not as it should be, and one for whatever else somebody must look at. */
-export function tellCluster(logger: Logger, { cluster, outcome }: ClusterReport): void {
+export function tellCluster(to: Logger, { cluster, outcome }: ClusterReport): void {
+  const logger = bounded(to);
   switch (outcome.kind) {
     case 'failed':
       logger.error('tick of the cluster failed', { cluster, error: shownError(outcome.failure) });
@@ -64,7 +89,7 @@ export function tellCluster(logger: Logger, { cluster, outcome }: ClusterReport)
   }
 }
 
-function tellObject(logger: Logger, cluster: string, { name, status, problems, report }: ObjectOutcome): void {
+function tellObject(logger: Told, cluster: string, { name, status, problems, report }: ObjectOutcome): void {
   const { deeds, errors, outOfTime } = report;
   const degraded = status.conditions.find(({ type }) => type === 'Degraded');
   const isWrong = problems.length > 0 || errors.length > 0 || outOfTime || degraded?.status === 'True';
@@ -82,7 +107,7 @@ function tellObject(logger: Logger, cluster: string, { name, status, problems, r
 }
 
 /** Nobody has a status to look at of an object that is gone. */
-function tellLeaving(logger: Logger, cluster: string, { name, report }: OrphanOutcome): void {
+function tellLeaving(logger: Told, cluster: string, { name, report }: OrphanOutcome): void {
   const { deeds, errors, findings, outOfTime } = report;
   const isWrong = errors.length > 0 || findings.length > 0 || outOfTime;
   if (!isWrong && deeds.length === 0) return;

@@ -1,4 +1,5 @@
 import type { SingleBar } from 'cli-progress';
+import { printable } from '../schema.ts';
 
 /** What the command has of the process that runs it. */
 export interface Io {
@@ -8,6 +9,11 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where somebody watches how it goes on; undefined: nobody does. */
   readonly terminal?: NodeJS.WritableStream | undefined;
+}
+
+/** `io` whose terminal takes no orders from what is printed: names and messages are other people's. */
+export function readableIo(io: Io): Io {
+  return { ...io, out: (text) => io.out(printable(text)), err: (text) => io.err(printable(text)) };
 }
 
 /** Exit statuses, as docs/operators.md has them. */

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { auditCommand } from './audit-command.ts';
 import { cliOf } from './context.ts';
 import { failureOf } from './failure.ts';
-import { EXIT, type ExitStatus, type Io } from './io.ts';
+import { EXIT, type ExitStatus, type Io, readableIo } from './io.ts';
 import { nodeCommands } from './node-commands.ts';
 import { planCommands } from './plan-commands.ts';
 import { poolCommands } from './pool-commands.ts';
@@ -25,7 +25,8 @@ Exit status:
      a node pool that is not as it should be`;
 
 /** Runs the command line `argv`, without the names of the interpreter and the script; answers the exit status. */
-export async function run(argv: readonly string[], io: Io): Promise<ExitStatus> {
+export async function run(argv: readonly string[], given: Io): Promise<ExitStatus> {
+  const io = readableIo(given);
   let status: ExitStatus = EXIT.done;
   const cli = cliOf(io, (outcome) => {
     status = outcome;

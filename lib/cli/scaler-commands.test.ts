@@ -148,6 +148,35 @@ describe('berth scaler status', () => {
     expect(out).not.toContain('done');
   });
 
+  it('gives no orders to the terminal that stand in a status, and no lines of their own', async () => {
+    const hostile = 'x\u001b[2J\u009b31m\u202e\ngames: all is well';
+    outside.scene.change('gameservernodes', 'games', (object) => ({
+      ...object,
+      status: {
+        targetSource: hostile,
+        provider: { name: hostile },
+        nextTransition: { at: hostile, target: { replicas: 1 } },
+        drains: [{ node: hostile }],
+        conditions: ['Valid', 'Degraded'].map((type) => ({ type, status: 'True', reason: hostile, message: hostile })),
+      },
+    }));
+    const [{ out }, asJson] = [await berth('status', '--cluster', 'game'), await berth('status', '--json')];
+    for (const text of [out, asJson.out]) expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+    expect(out).toContain('games: all is well');
+    expect(out.split('\n').filter((line) => line.startsWith('games: all is well'))).toEqual([]);
+    expect(JSON.parse(asJson.out).clusters[0].pools).toContainEqual(
+      expect.objectContaining({ object: 'games', state: hostile }),
+    );
+  });
+
+  it('shows that a status cannot be read that has a time past all times', async () => {
+    outside.scene.change('gameservernodes', 'games', (object) => ({
+      ...object,
+      status: { nextTransition: { at: 1e20, target: { replicas: 1 } }, conditions: [] },
+    }));
+    expect((await berth('status')).out).toMatch(/\ngames .+ StatusUnreadable /);
+  });
+
   it('shows an object that no tick has looked at', async () => {
     addPool('lobby', { replicas: 1, provider: 'eks', config: { nodegroup: 'lobby' } });
     expect((await berth('status')).out).toMatch(/\nlobby +- +- +- +- +- +- +NotSeenYet +-\n/);

@@ -13,7 +13,7 @@ import { type EpochMs, systemClock } from '../time.ts';
 import { type Cli, type CommonOptions, commandOf, type Run } from './context.ts';
 import { EXIT, type ExitStatus } from './io.ts';
 import type { ClusterOptions, Memory } from './scaler-clusters.ts';
-import { ageText, deedText, goneView, type PoolView, poolsText, poolView } from './scaler-view.ts';
+import { ageText, deedText, goneView, lineOf, type PoolView, poolsText, poolView } from './scaler-view.ts';
 
 type Options = CommonOptions & ClusterOptions;
 
@@ -150,7 +150,7 @@ function byName(a: PoolView, b: PoolView): number {
 function clusterText({ cluster, problem, pools, lastTick }: ClusterView, now: EpochMs): string {
   const ticked = lastTick === undefined ? 'no tick yet' : `last tick ${ageText(now - lastTick)} ago`;
   const head = `cluster ${cluster}, ${ticked}`;
-  if (problem !== undefined) return `${head}\ncould not be seen: ${problem}`;
+  if (problem !== undefined) return `${head}\n${lineOf(`could not be seen: ${problem}`)}`;
   if (pools === undefined) {
     return `${head}\nit does not know the kind GameServerNode: kubectl apply -f deploy/kubernetes/crd.yaml`;
   }
@@ -162,7 +162,9 @@ function wouldText({ object, would, errors = [] }: PoolReport): string[] {
   if (would === undefined) return [];
   const deeds = would.length === 0 ? ['do nothing'] : would.map(deedText);
   return [
-    ...deeds.map((deed) => `${object}: would ${deed}`),
-    ...errors.map(({ operation, subject, code, message }) => `${object}: ${operation} ${subject}: ${code}: ${message}`),
+    ...deeds.map((deed) => lineOf(`${object}: would ${deed}`)),
+    ...errors.map(({ operation, subject, code, message }) =>
+      lineOf(`${object}: ${operation} ${subject}: ${code}: ${message}`),
+    ),
   ];
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import type { Deed } from '../scaler/act/report.ts';
 import type { Ledger } from '../scaler/observation.ts';
+import { epochMs, oneLine } from '../schema.ts';
 import { type EpochMs, isoTime } from '../time.ts';
 import { type Cell, counted, table } from './table.ts';
 
@@ -10,7 +11,7 @@ const statusSchema = z.object({
   effectiveTarget: count,
   targetSource: z.optional(z.string()),
   nextTransition: z.optional(
-    z.object({ at: z.union([z.number(), z.string()]), target: z.object({ replicas: z.number() }) }),
+    z.object({ at: z.union([epochMs, z.string()]), target: z.object({ replicas: z.number() }) }),
   ),
   nodes: z.optional(z.object({ active: count, pending: count, draining: count, held: count, notReady: count })),
   provider: z.optional(z.object({ name: z.string(), desired: count, min: count, max: count })),
@@ -143,8 +144,16 @@ export function poolsText(pools: readonly PoolView[]): string {
       nextText(status),
     ];
   });
-  const notes = pools.flatMap(({ object, notes: told }) => told.map((note) => `${object}: ${note}`));
+  const notes = pools.flatMap(({ object, notes: told }) => told.map((note) => lineOf(`${object}: ${note}`)));
   return [table(HEAD, rows, 'no GameServerNode'), ...notes].join('\n');
+}
+
+/** Characters of a line: of a message as it stands in a status, and whose it is. */
+const LINE_LENGTH = 4_500;
+
+/** What is said of an object, as one line, whatever is in it. */
+export function lineOf(text: string): string {
+  return oneLine(text, LINE_LENGTH);
 }
 
 function limitsText({ name, min, max, desired }: NonNullable<Status['provider']>): string {
@@ -154,7 +163,7 @@ function limitsText({ name, min, max, desired }: NonNullable<Status['provider']>
 function nextText(status: Status | undefined): string {
   const next = status?.nextTransition;
   if (next === undefined) return '-';
-  const at = typeof next.at === 'number' ? isoTime(next.at as EpochMs) : next.at;
+  const at = typeof next.at === 'number' ? isoTime(next.at) : next.at;
   return `${next.target.replicas} at ${at}`;
 }
 

@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import { oneLine } from '../schema.ts';
 import { type EpochMs, isoTime } from '../time.ts';
 
 const PLAIN = {
@@ -19,15 +20,23 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
   const numbers = head.map((_, at) => rows.every((row) => typeof row[at] === 'number'));
   const aligns = numbers.map((all): 'left' | 'right' => (all ? 'right' : 'left'));
   const whole = new Table({ ...PLAIN, head: head.map((name) => name.toUpperCase()), colAligns: aligns });
-  for (const row of rows) whole.push([...row]);
+  for (const row of rows) whole.push(row.map(shownCell));
   return trimmed(whole.toString());
 }
 
 /** Names and values, one a line. What is undefined is left out. */
 export function fields(pairs: readonly (readonly [name: string, value: Cell | undefined])[]): string {
   const whole = new Table(PLAIN);
-  for (const [name, value] of pairs) if (value !== undefined) whole.push([name, value]);
+  for (const [name, value] of pairs) if (value !== undefined) whole.push([name, shownCell(value)]);
   return trimmed(whole.toString());
+}
+
+/** Characters of a cell: a table with one of a megabyte would have every row as wide. */
+const CELL_LENGTH = 1_000;
+
+/** A row is a line, whatever a name holds: others would be taken for rows of their own. */
+function shownCell(cell: Cell): Cell {
+  return typeof cell === 'string' ? oneLine(cell, CELL_LENGTH) : cell;
 }
 
 function trimmed(text: string): string {

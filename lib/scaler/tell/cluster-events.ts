@@ -1,4 +1,4 @@
-import { clip } from '../../schema.ts';
+import { oneLine } from '../../schema.ts';
 import type { EpochMs } from '../../time.ts';
 import type { Deed, Report } from '../act/report.ts';
 import type { GameServerNodeObject } from '../observation.ts';
@@ -32,7 +32,7 @@ export function conditionEvents(
 }
 
 function eventOf({ type, reason, message }: Told, { name, uid }: Subject, at: EpochMs): ClusterEvent {
-  return { object: { name, uid }, type, reason, message: clip(message, MESSAGE_LENGTH), at };
+  return { object: { name, uid }, type, reason, message: oneLine(message, MESSAGE_LENGTH), at };
 }
 
 function ofDeed(deed: Deed): Told[] {
@@ -85,5 +85,10 @@ function ofValid({ status, reason, message }: Condition, before: ConditionThere 
 function ofDegraded({ status, reason, message }: Condition, before: ConditionThere | undefined): Told[] {
   if (status === (before?.status ?? 'False') && (status === 'False' || reason === before?.reason)) return [];
   if (status === 'True') return [{ type: 'Warning', reason, message }];
-  return [{ type: 'Normal', reason: 'Recovered', message: `not any more: ${String(before?.message ?? '')}` }];
+  return [{ type: 'Normal', reason: 'Recovered', message: `not any more: ${textOf(before?.message)}` }];
+}
+
+/** What somebody has written by hand may be anything, and nothing that there is a text for. */
+function textOf(message: unknown): string {
+  return typeof message === 'string' ? message : '';
 }

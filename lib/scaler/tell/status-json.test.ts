@@ -3,6 +3,7 @@ import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { EpochMs } from '../../time.ts';
+import { conditionEvents } from './cluster-events.ts';
 import type { Condition, PoolStatus } from './status.ts';
 import { isSameJson, statusJson } from './status-json.ts';
 
@@ -86,6 +87,23 @@ describe('a status', () => {
       4_096,
     );
   });
+});
+
+test('what somebody outside has said stays on one line, and gives a terminal no orders', () => {
+  const message = 'hook says:\n\u001b[31mred\u0000';
+  const conditions = [{ type: 'Valid', status: 'False', reason: 'InvalidConfig', message }] as const;
+  const object = { name: 'game', uid: 'u', generation: 1, status: undefined };
+  const told = 'hook says: \uFFFD[31mred\uFFFD';
+  expect(statusJson({ conditions }, object, NOW).conditions[0]?.message).toBe(told);
+  expect(conditionEvents({ conditions }, object, NOW)).toMatchObject([{ message: told }]);
+});
+
+test('a message that was written by hand, and is no text, is no reason to tell nothing', () => {
+  const conditions = [{ type: 'Degraded', status: 'False', reason: 'AsExpected', message: '' }] as const;
+  const status = { conditions: [{ type: 'Degraded', status: 'True', reason: 'X', message: { toString: 1 } }] };
+  expect(conditionEvents({ conditions }, { name: 'game', uid: 'u', status }, NOW)).toMatchObject([
+    { reason: 'Recovered', message: 'not any more: ' },
+  ]);
 });
 
 describe('two values are the same JSON', () => {

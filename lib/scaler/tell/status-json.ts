@@ -1,4 +1,4 @@
-import { clip } from '../../schema.ts';
+import { oneLine } from '../../schema.ts';
 import { type EpochMs, isoTime } from '../../time.ts';
 import type { GameServerNodeObject } from '../observation.ts';
 import type { Condition, PoolStatus } from './status.ts';
@@ -43,7 +43,7 @@ export function statusJson(
     const old = before.get(type);
     const kept = old?.status === status && typeof old.lastTransitionTime === 'string';
     const lastTransitionTime = kept ? (old.lastTransitionTime as string) : isoTime(at);
-    const text = clip(message, MESSAGE_LENGTH);
+    const text = oneLine(message, MESSAGE_LENGTH);
     return { type, status, reason, message: text, lastTransitionTime, observedGeneration: object.generation };
   });
   const told = inTexts(shown);

@@ -120,6 +120,10 @@ describe('a certificate', () => {
     expect(await client({}, { serverName: 'localhost' }).request(READ)).toEqual({});
   });
 
+  it.each(['', 'eks', 'https://'])('is wanted of an address: "%s" is none', (address) => {
+    expect(() => connect({ server: address, ca: '' }, {})).toThrow(/expected https:\/\//);
+  });
+
   it('is wanted: an address without TLS is refused', () => {
     expect(() => client({}, { server: 'http://127.0.0.1:1' })).toThrow(/expected https/);
   });

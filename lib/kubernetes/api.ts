@@ -46,10 +46,7 @@ export interface ConnectOptions {
 
 /** A client of the API server at `endpoint`. Connects when it is first asked. */
 export function connect(endpoint: Endpoint, { token, signal, bounds }: ConnectOptions): KubernetesApi {
-  const url = new URL(endpoint.server);
-  if (url.protocol !== 'https:') {
-    throw new CallError('refused', 'ENOTLS', `${endpoint.server} is no address with TLS: expected https://`);
-  }
+  const url = addressOf(endpoint.server);
   const agent = agentOf(endpoint);
   const within: Bounds = { ...KUBERNETES, ...bounds };
 
@@ -94,6 +91,13 @@ export function connect(endpoint: Endpoint, { token, signal, bounds }: ConnectOp
     },
     close: () => agent.destroy(),
   };
+}
+
+function addressOf(server: string): URL {
+  const url = URL.canParse(server) ? new URL(server) : undefined;
+  if (url?.protocol === 'https:') return url;
+  const told = clip(server, KUBERNETES.messageLength);
+  throw new CallError('refused', 'ENOTLS', `${told} is no address with TLS: expected https://`);
 }
 
 function pathOf({ path, query }: KubernetesRequest): string {

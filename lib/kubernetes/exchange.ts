@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, type RequestOptions, request as send } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 
@@ -71,7 +71,7 @@ export async function exchange(url: URL, agent: Agent, outgoing: Outgoing, bound
   // A URL has the brackets of an IPv6 address, a connection has none.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const options: RequestOptions = { agent, host, port: url.port === '' ? 443 : url.port, method, path, headers };
-  const request = send(options);
+  const request = begun(options);
   const giveUp = (code: string, message: string) => {
     state.end ??= { code, message };
     request.destroy(new Error(message));
@@ -110,6 +110,15 @@ export async function exchange(url: URL, agent: Agent, outgoing: Outgoing, bound
     clearTimeout(connecting);
     clearTimeout(asking);
     for (const signal of signals) signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** What OpenSSL makes nothing of (a certificate, a key) and what no header holds (a token with a line break) is thrown at once. */
+function begun(options: RequestOptions): ClientRequest {
+  try {
+    return send(options);
+  } catch (error) {
+    throw exchangeError(error, { sent: false });
   }
 }
 

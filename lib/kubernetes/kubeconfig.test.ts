@@ -54,6 +54,43 @@ async function authorization(file: string, context?: string): Promise<unknown> {
   return server.requests[0]?.headers.authorization;
 }
 
+describe('a file that is none', () => {
+  const lines = Array.from(
+    { length: 9 },
+    (_, at) => `a${at + 1}: &a${at + 1} [${Array(10).fill(`*a${at}`).join(',')}]`,
+  );
+  it.each([
+    ['aliases that would fill the memory', ['a0: &a0 [x]', ...lines].join('\n'), 'aliases'],
+    ['an alias of nothing', 'contexts: *x', 'aliases'],
+    ['bytes of a picture', '\u0089PNG\r\n\u001a\n\0\0', 'kubeconfig'],
+    ['brackets without end', '['.repeat(20_000), 'is no YAML'],
+  ])('is told as that: %s', async (_, content, told) => {
+    const file = join(folder, 'none');
+    await writeFile(file, content);
+    await expect(connectToKubeconfig(file)).rejects.toMatchObject({
+      name: 'InvalidInputError',
+      message: expect.stringContaining(told),
+    });
+  });
+
+  it('is named, though it is a directory', async () => {
+    await expect(connectToKubeconfig(folder)).rejects.toMatchObject({ code: 'EISDIR', path: folder });
+  });
+
+  it.each([
+    ['a certificate', { 'client-certificate-data': 1, 'client-key-data': 1 }],
+    ['a token', { token: 's3cret\nmore' }],
+  ])('of %s that cannot be used is an answer like any other, without what it holds', async (_, user) => {
+    const pem = base64('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
+    const filled = Object.fromEntries(Object.entries(user).map(([key, value]) => [key, value === 1 ? pem : value]));
+    const api = await connectToKubeconfig(await write({ user: filled }));
+    const answer = await api.request(READ).catch((error: unknown) => error);
+    api.close();
+    expect(answer).toMatchObject({ name: 'CallError', kind: 'refused', code: expect.stringMatching(/^ERR_/) });
+    expect(String(answer)).not.toContain('s3cret');
+  });
+});
+
 describe('a kubeconfig', () => {
   it('is YAML, and its current context counts', async () => {
     const file = join(folder, 'yaml');

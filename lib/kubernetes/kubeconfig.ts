@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { LineCounter, parseDocument } from 'yaml';
+import { type Document, LineCounter, parseDocument } from 'yaml';
 import * as z from 'zod/mini';
 import { InvalidInputError, type Problem, pathText } from '../schema.ts';
 import { type BearerToken, type ConnectOptions, connect, type KubernetesApi } from './api.ts';
@@ -100,18 +100,42 @@ function refusal(file: string, problems: readonly Problem[]): InvalidInputError 
 /** Problems without the values that they are of, and without the parser's words: a kubeconfig is full of secrets. */
 async function readKubeconfig(file: string): Promise<Kubeconfig> {
   const lines = new LineCounter();
-  const document = parseDocument(await readFile(file, 'utf8'), { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(await textOf(file), { lineCounter: lines, prettyErrors: false });
   const [broken] = document.errors;
   if (broken) {
     const { line } = lines.linePos(broken.pos[0]);
     throw refusal(file, [{ path: `line ${line}`, message: `is no YAML (${broken.code})` }]);
   }
-  const outcome = kubeconfig.safeParse(document.toJS());
+  const content = contentOf(document);
+  if (content === undefined) {
+    throw refusal(file, [
+      { path: '', message: 'has aliases (*name) that cannot be followed: write out what they stand for' },
+    ]);
+  }
+  const outcome = kubeconfig.safeParse(content.value);
   if (outcome.success) return outcome.data;
   throw refusal(
     file,
     outcome.error.issues.map(({ path, message }) => ({ path: pathText(path), message: `expected ${message}` })),
   );
+}
+
+/** Undefined: an alias is of nothing, or there are so many of each other that there would be no end to it. */
+function contentOf(document: Document): { readonly value: unknown } | undefined {
+  try {
+    return { value: document.toJS() };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of a directory Node says that it is one, and not which. */
+async function textOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw Object.assign(error as NodeJS.ErrnoException, { path });
+  }
 }
 
 /** What a kubeconfig has either in itself, in base64, or in a file beside it. */
@@ -123,7 +147,7 @@ class Paths {
   }
 
   read(path: string): Promise<string> {
-    return readFile(resolve(dirname(this.#file), path), 'utf8');
+    return textOf(resolve(dirname(this.#file), path));
   }
 
   /** Data goes before file, as with kubectl. */

@@ -5,6 +5,20 @@ import { GAME_SERVER_NODES, GAME_SERVERS, NODES, PODS, SERVICES } from './shapes
 const created = '2027-03-01T08:00:00Z';
 const metadata = { name: 'n1', uid: 'u1', resourceVersion: '7', creationTimestamp: created };
 
+it.each(['', '..', 'a/b', 'a%2fb', 'a\nb', 'a\u001b[2J', '\ud800', 'x'.repeat(254)])(
+  'no object has the name %j, which would go into paths, keys and messages',
+  (name) => {
+    const object = { metadata: { ...metadata, name, namespace: 'games', generation: 1 } };
+    for (const shape of [NODES, GAME_SERVERS, PODS, GAME_SERVER_NODES] as const) {
+      expect(() => readObject<unknown>(shape, object)).toThrow(/metadata\.name: expected a name of 1 to 253/);
+    }
+    const inside = { metadata: { ...metadata, namespace: name } };
+    for (const shape of [GAME_SERVERS, PODS] as const) {
+      expect(() => readObject<unknown>(shape, inside)).toThrow(/metadata\.namespace: expected a name/);
+    }
+  },
+);
+
 describe('a node', () => {
   it('is what decides about it, and nothing else', () => {
     const node = readObject(NODES, {

@@ -17,7 +17,11 @@ const time = z.pipe(
   z.transform((at) => Date.parse(at) as EpochMs),
 );
 
-const named = { name: text, uid: text, resourceVersion: text };
+/** Of paths of requests, keys of tables and every message: what Kubernetes lets nobody have is not taken from whoever is there. */
+const NAME = 'a name of 1 to 253 characters that may stand in a path';
+const name = z.string({ error: NAME }).check(z.regex(/^(?!\.{1,2}$)[^\p{C}\p{Z}/%]{1,253}$/u, { error: NAME }));
+
+const named = { name, uid: text, resourceVersion: text };
 
 function shape<T extends z.core.$ZodLooseShape>(fields: T) {
   return z.object(fields, { error: 'an object' });
@@ -53,8 +57,8 @@ const node = shape({
 
 const pod = shape({
   metadata: shape({
-    name: text,
-    namespace: text,
+    name,
+    namespace: name,
     labels: texts,
     ownerReferences: list(shape({ kind: text, controller: z.nullish(bool) })),
   }),
@@ -63,7 +67,7 @@ const pod = shape({
 });
 
 const gameServer = shape({
-  metadata: shape({ ...named, namespace: text, annotations: texts, deletionTimestamp: z.nullish(text) }),
+  metadata: shape({ ...named, namespace: name, annotations: texts, deletionTimestamp: z.nullish(text) }),
   status: z.nullish(shape({ state: z.nullish(text), nodeName: z.nullish(text) })),
 });
 

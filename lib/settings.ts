@@ -213,6 +213,8 @@ export const SCALER = {
    * rest for clocks that differ. Who is paused for longer can write no ledger any more, and begins nothing, being late.
    */
   leaseSeconds: SCALER_TIMEOUT + 10,
+  /** Seconds ahead past which what is stored as the time of a lease or of a tick is damage: no clock is wrong by a day. */
+  farAheadSeconds: DAY,
   /** Clusters of one deployment: three alarms each, and a line each in the function's environment. */
   maxClusters: 25,
   /** Bytes of the list of clusters as JSON. Lambda has 4 KB for the whole environment of a function. */
@@ -228,6 +230,8 @@ export const SCALER = {
    * the 400 KB is for the lease. Orders remember the uids of the nodes that were there: some 24 bytes a node.
    */
   ledgerBytes: 380 * 1024,
+  /** Bytes that the uids of one order may be once they are unpacked: those of 10,000 nodes are 400 KB. */
+  baselineBytes: 4 * 1024 * 1024,
   /** Seconds after which what is remembered of an object that is gone is given up: nobody will finish it any more. */
   orphanLedgerSeconds: 7 * DAY,
   /** Seconds between the cordon of a node and its removal, at least: the scheduler may bind from a stale cache for a while. */

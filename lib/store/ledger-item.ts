@@ -19,7 +19,7 @@ const ledgerSchema = z.object({
       baseline: z.pipe(
         z.custom<Uint8Array>((value) => value instanceof Uint8Array),
         z.pipe(
-          z.transform((bytes: Uint8Array) => JSON.parse(gunzip(bytes)) as unknown),
+          z.transform((bytes: Uint8Array) => JSON.parse(gunzip(bytes, SCALER.baselineBytes)) as unknown),
           z.array(z.string()),
         ),
       ),

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, startDatabase } from '../../test/support/database.ts';
 import { MemoryTurns } from '../../test/support/memory-turns.ts';
 import { turnsContract } from '../../test/support/turns-contract.ts';
+import { gzip } from '../gzip.ts';
 import type { Ledger } from '../scaler/observation.ts';
 import type { Turn } from '../scaler/turn.ts';
 import type { EpochMs } from '../time.ts';
@@ -129,6 +130,14 @@ describe('what was stored by another hand', () => {
       { version: 1, pendingDeletions: [], pendingIncrease: { count: 1, since: 1, baseline: new Uint8Array([1]) } },
     ],
     ['a text', 'x'],
+    [
+      'an order of more than fits into the memory',
+      {
+        version: 1,
+        pendingDeletions: [],
+        pendingIncrease: { count: 1, since: 1, baseline: gzip(`["${'x'.repeat(5e6)}"]`) },
+      },
+    ],
   ])('and has %s keeps its object from being acted on, and no other', async (_, game) => {
     const request = requestOf();
     const good = { version: 4, pendingDeletions: [] };
@@ -141,6 +150,37 @@ describe('what was stored by another hand', () => {
     expect(await turn.ledgerOf('good').read()).toEqual(good);
     expect([...turn.ledgers]).toEqual([['good', good]]);
   });
+});
+
+describe('an item that another hand has written', () => {
+  const put = async (cluster: string, fields: object) => {
+    const item = { pool: scalerKey(cluster), ...fields };
+    await database.client.send(new PutItemCommand({ TableName: database.tables.scaler, Item: marshall(item) }));
+  };
+
+  test.each([
+    ['no end of its lease', { holder: 'h' }],
+    ['a lease that ends at no time', { holder: 'h', until: 'soon', lastTick: 1 }],
+    ['a lease of another century', { holder: 'h', until: NOW + 1e12, lastTick: 1 }],
+    ['a last tick that is no time', { lastTick: 'now', ledgers: {} }],
+    ['a last tick of another century', { lastTick: NOW + 1e12 }],
+  ])('and that has %s keeps no cluster from being looked at for good', async (_, fields) => {
+    const request = requestOf();
+    await put(request.cluster, fields);
+    await (await begun(database.client, request)).end([]);
+    expect(await scalerStore(database.client, database.tables).begin(request)).toEqual({ kind: 'past' });
+  });
+
+  test.each([['a text'], [[{ version: 1, pendingDeletions: [] }]], [7], [null]])(
+    'and that has %j for its ledgers keeps its objects from being acted on',
+    async (ledgers) => {
+      const request = requestOf();
+      await put(request.cluster, { ledgers });
+      const turn = await begun(database.client, request);
+      expect([...turn.ledgers]).toEqual([]);
+      await expect(turn.ledgerOf('game').read()).rejects.toMatchObject({ code: 'LedgerMalformed' });
+    },
+  );
 });
 
 test('ledgers can be looked at beside whoever has the turn', async () => {

@@ -10,6 +10,7 @@ import { CallError } from '../scaler/call-error.ts';
 import type { Ledger } from '../scaler/observation.ts';
 import type { LedgerStore } from '../scaler/ports.ts';
 import type { Turn, TurnRequest, Turns } from '../scaler/turn.ts';
+import { SCALER } from '../settings.ts';
 import type { EpochMs } from '../time.ts';
 import { type Item, marshall, unmarshall } from './dynamo.ts';
 import { ours, type StoreError, storeError } from './errors.ts';
@@ -75,17 +76,22 @@ type Change = Pick<
 
 /**
  * Free or expired, and later than the last. Or ours already: the SDK asks again when an answer got lost, and the first
- * request has taken the lease then.
+ * request has taken the lease then. What is no time, or further ahead than any clock is wrong, is nobody's lease and no tick:
+ * it would keep the cluster from being looked at for good.
  */
 function beginning({ scheduledAt, holder, now, until }: TurnRequest): Change {
   return {
     UpdateExpression:
       'SET #holder = :holder, #until = :until, #last = :tick, #ledgers = if_not_exists(#ledgers, :none)',
     ConditionExpression:
-      '((attribute_not_exists(#holder) OR #until <= :now) AND (attribute_not_exists(#last) OR #last < :tick))' +
+      '((attribute_not_exists(#holder) OR NOT attribute_type(#until, :number) OR #until <= :now OR #until > :far)' +
+      ' AND (NOT attribute_type(#last, :number) OR #last < :tick OR #last > :far))' +
       ' OR (#holder = :holder AND #last = :tick)',
     ExpressionAttributeNames: NAMES,
-    values: { ':holder': holder, ':until': until, ':tick': scheduledAt, ':now': now, ':none': {} },
+    values: {
+      ...{ ':holder': holder, ':until': until, ':tick': scheduledAt, ':now': now, ':none': {} },
+      ...{ ':number': 'N', ':far': now + SCALER.farAheadSeconds * 1000 },
+    },
     ReturnValues: 'ALL_NEW',
   };
 }
@@ -111,12 +117,13 @@ async function update({ dynamo, table, cluster, signal }: Place, { values, ...ch
   }
 }
 
-/** The ledgers of an item as they are stored, by object. */
-function ledgersIn({ ledgers }: Item): ReadonlyMap<string, Item> {
-  return new Map(Object.entries((ledgers ?? {}) as Record<string, Item>));
+/** The ledgers of an item as they are stored, by object; undefined: they are no ledgers by object at all. */
+function ledgersIn({ ledgers = {} }: Item): ReadonlyMap<string, Item> | undefined {
+  const isMap = typeof ledgers === 'object' && ledgers !== null && Object.getPrototypeOf(ledgers) === Object.prototype;
+  return isMap ? new Map(Object.entries(ledgers as Record<string, Item>)) : undefined;
 }
 
-function readable(stored: ReadonlyMap<string, Item>): ReadonlyMap<string, Ledger> {
+function readable(stored: ReadonlyMap<string, Item> = new Map()): ReadonlyMap<string, Ledger> {
   return new Map(
     [...stored].flatMap(([object, item]): [string, Ledger][] => {
       const ledger = ledgerFromItem(item);
@@ -131,11 +138,13 @@ class StoredTurn implements Turn {
   readonly #holder: string;
   /** As stored, what this turn has written included. */
   readonly #stored: Map<string, Item>;
+  readonly #isUnreadable: boolean;
 
-  constructor(place: Place, holder: string, stored: ReadonlyMap<string, Item>) {
+  constructor(place: Place, holder: string, stored: ReadonlyMap<string, Item> | undefined) {
     this.#place = place;
     this.#holder = holder;
     this.#stored = new Map(stored);
+    this.#isUnreadable = stored === undefined;
     this.ledgers = readable(stored);
   }
 
@@ -146,7 +155,7 @@ class StoredTurn implements Turn {
   #read(object: string): Ledger {
     const stored = this.#stored.get(object);
     const ledger = stored === undefined ? NO_LEDGER : ledgerFromItem(stored);
-    if (ledger !== undefined) return ledger;
+    if (ledger !== undefined && !this.#isUnreadable) return ledger;
     const message = `what is remembered of ${object} is not of its shape; look at ledgers of the item ${scalerKey(this.#place.cluster)} in the table ${this.#place.table}, and take it out once nothing is under way`;
     throw new CallError('refused', 'LedgerMalformed', message);
   }
@@ -187,7 +196,7 @@ class StoredTurn implements Turn {
         `another run has taken over ${cluster}: this one was paused too long`,
       );
     }
-    if (ledgersIn(there).get(object)?.version === written.version) return;
+    if (ledgersIn(there)?.get(object)?.version === written.version) return;
     throw new CallError('conflict', 'LedgerConflict', `what is remembered of ${object} in ${cluster} was changed`);
   }
 

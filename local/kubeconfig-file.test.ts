@@ -31,10 +31,22 @@ test.each([
   expect(readFileSync(file, 'utf8')).toBe(TEXT);
 });
 
+test('a file that was there is for its owner alone as well', () => {
+  writeFileSync(file, '', { mode: 0o644 });
+  writeKubeconfig(file, TEXT);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test('a directory is refused by its name', () => {
+  expect(() => writeKubeconfig(folder, TEXT)).toThrow(`${folder} is no file`);
+});
+
 describe('is refused, and nothing changed,', () => {
   test.each([
     ['the way to a real cluster', at('https://api.example.com')],
     ['the way to another cluster on this machine', at('https://127.0.0.1:99', 'minikube')],
+    ['who somebody is to another cluster', TEXT.replace('users:', 'users:\n  - name: prod\n    user:\n      token: x')],
+    ['no cluster, but users', 'clusters: []\nusers: [{name: prod, user: {token: x}}]'],
     ['something else', 'notes: []'],
     ['what cannot be read as YAML', '{'],
   ])('where the file holds %s', (_, before) => {

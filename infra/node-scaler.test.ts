@@ -286,6 +286,7 @@ describe('a VPC', () => {
     [{ ...scalerVpc, subnetIds: [] }, 'has no subnetIds'],
     [{ subnetIds: ['subnet-0a1b2c3d'] }, 'has no securityGroupIds'],
     [{ ...scalerVpc, subnetIds: ['vpc-0a1b2c3d'] }, 'has "vpc-0a1b2c3d" as subnetIds[0]'],
+    [{ ...scalerVpc, subnetIds: [['subnet-0a1b2c3d']] }, 'has ["subnet-0a1b2c3d"] as subnetIds[0]'],
     [{ ...scalerVpc, securityGroupIds: Array(6).fill('sg-0a1b2c3d') }, 'has 6 securityGroupIds, and Lambda takes 5'],
     [{ ...scalerVpc, vpcId: 'vpc-0a1b2c3d' }, 'has a field vpcId, which nothing reads'],
   ])('of %j is refused', (scalerVpcInput, says) => {

@@ -46,7 +46,7 @@ function problemsOf(value: object): string[] {
     if (!Array.isArray(list) || list.length === 0) return [`has no ${name}`];
     if (list.length > MOST[name]) return [`has ${list.length} ${name}, and Lambda takes ${MOST[name]}`];
     return list.flatMap((id, at) =>
-      FIELDS[name].test(String(id)) ? [] : [`has ${JSON.stringify(id)} as ${name}[${at}]`],
+      typeof id === 'string' && FIELDS[name].test(id) ? [] : [`has ${JSON.stringify(id)} as ${name}[${at}]`],
     );
   });
   return [...unknown.map((name) => `has a field ${name}, which nothing reads`), ...wrong];

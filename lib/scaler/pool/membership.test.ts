@@ -96,4 +96,5 @@ it('tells pools apart by their group, or by their selector in whatever order', (
   expect(key('eks', { nodegroup: 'a' })).not.toBe(key('eks', { nodegroup: 'b' }));
   expect(key('custom', { nodeSelector: 'a=1,b=2' })).toBe(key('custom', { nodeSelector: 'b=2, a=1' }));
   expect(key('custom', { nodeSelector: 'a=1' })).not.toBe(key('custom', {}));
+  expect(key('custom', { nodegroup: 'a' })).not.toBe(key('eks', { nodegroup: 'a' }));
 });

@@ -82,8 +82,10 @@ export function unknownInstances(nodes: readonly ObservedNode[], spec: Selection
 
 /** What tells the pools of two objects apart: two of one key would cordon against each other. */
 export function poolKeyOf({ config, provider }: Selection['spec']): string {
-  if (config.nodegroup !== undefined) return `nodegroup ${config.nodegroup}`;
-  if (config.autoScalingGroup !== undefined) return `group ${config.autoScalingGroup}`;
+  // To a hook every key of config is its own affair, and says nothing of which nodes are meant.
+  const grouped = provider !== 'custom';
+  if (grouped && config.nodegroup !== undefined) return `nodegroup ${config.nodegroup}`;
+  if (grouped && config.autoScalingGroup !== undefined) return `group ${config.autoScalingGroup}`;
   const selector = [...(selectorOf(config.nodeSelector) ?? [])].map(([label, value]) => `${label}=${value}`);
   return `nodes ${provider === 'auto' ? 'minikube' : provider} ${selector.sort().join(',')}`;
 }

@@ -113,7 +113,7 @@ describe('npm start', () => {
     const { status, out, err } = await berthCommand(environmentIn(envFile), ['scaler', 'check']);
     expect({ status, err }).toEqual({ status: 0, err: '' });
     // On a Friday evening it is more than one.
-    expect(out).toMatch(/\ngame +eks 2 of 0\.\.10 [\s\S]*\ngame: would order \d+ nodes?\n/);
+    expect(out).toMatch(/\ngame +eks, group of 2 \(0 to 40\) [\s\S]*\ngame: would order \d+ nodes?\n/);
 
     kill('SIGTERM');
     expect(await ended).toBe(0);

@@ -31,7 +31,7 @@ test('the example is applied, and comes to its target', async () => {
   expect((await bed.berth('status')).out).toMatch(/\ngame +- .+ NotSeenYet +-\n/);
   const { status, out } = await bed.berth('check');
   expect(status).toBe(0);
-  expect(out).toMatch(/\ngame +eks 2 of 0\.\.10 +3 +2 +0 +0 +0 +ScalingUp +12 at 2026-01-16T15:55:00/);
+  expect(out).toMatch(/\ngame +eks, group of 2 \(0 to 10\) +3 +2 +0 +0 +0 +ScalingUp +12 at 2026-01-16T15:55:00/);
   expect(out).toContain('\ngame: would order 1 node\n');
 
   await bed.pass(2);

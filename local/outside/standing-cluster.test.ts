@@ -23,7 +23,7 @@ test('has been there for a while when it starts: machines have joined, and games
   expect(nodes.map(({ metadata }) => metadata.creationTimestamp < '2026-01-15T11:55:00Z')).toEqual([true, true]);
   expect(games().length).toBeGreaterThanOrEqual(3);
   const group = cluster.groups.get('eks-gameserver');
-  expect(group).toMatchObject({ min: 0, max: 10, desired: 2 });
+  expect(group).toMatchObject({ min: 0, max: 40, desired: 2 });
 });
 
 test('lives on though nobody asks for anything: games end, and others begin', () => {

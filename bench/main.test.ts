@@ -16,7 +16,7 @@ describe('npm run bench', () => {
   it('measures nothing when asked for a bench that there is not, and names those that there are', async () => {
     const { status, output, errors } = await bench('pools', 'fast');
     expect(errors).toMatch(
-      /^error: no bench fast; there are deciding, bundle, uncontended, refused, large, pools, reaper$/m,
+      /^error: no bench fast; there are deciding, bundle, uncontended, refused, large, pools, reaper, scaler$/m,
     );
     expect({ status, output }).toEqual({ status: 2, output: '' });
   });

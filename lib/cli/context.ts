@@ -1,5 +1,7 @@
 import { Command } from 'commander';
-import { type Berth, connect } from '../client/index.ts';
+import { berthOver } from '../client/berth.ts';
+import { type Connection, openConnection } from '../client/connection.ts';
+import type { Berth } from '../client/index.ts';
 import type { QueueName } from '../store/tables.ts';
 import { clientEnvironment } from './environment.ts';
 import type { ExitStatus, Io } from './io.ts';
@@ -14,6 +16,8 @@ export interface CommonOptions {
 /** What a command works with while it runs. */
 export interface Run {
   readonly berth: Berth;
+  /** What `berth` works with; closed with it. */
+  readonly connection: Connection;
   /** In which the deployment is found. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where it shows how it goes on: nobody watches if JSON was asked for. */
@@ -41,10 +45,11 @@ export function cliOf(io: Io, finished: (status: ExitStatus) => void): Cli {
     io,
     async run({ json: asJson, prefix }, work, queues = []) {
       const env = await clientEnvironment(io.env, prefix, queues);
-      const berth = connect({ env });
+      const connection = openConnection({ env });
+      const berth = berthOver(connection);
       const print = (value: unknown, text: () => string) => io.out(`${asJson ? json(value) : text()}\n`);
       try {
-        const status = await work({ berth, env, print, io: asJson ? { ...io, terminal: undefined } : io });
+        const status = await work({ berth, connection, env, print, io: asJson ? { ...io, terminal: undefined } : io });
         if (status !== undefined) finished(status);
       } finally {
         berth.close();

@@ -1,17 +1,17 @@
 import { AutoScalingClient } from '@aws-sdk/client-auto-scaling';
 import { EKSClient } from '@aws-sdk/client-eks';
-import { reachOver, reachThroughEks } from '../aws/reach-cluster.ts';
-import { configOf, openConnection } from '../client/connection.ts';
+import { type ConnectedCluster, reachOver, reachThroughEks } from '../aws/reach-cluster.ts';
+import { configOf } from '../client/connection.ts';
 import { nodeRegistry } from '../client/node-registry.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import { connectToKubeconfig } from '../kubernetes/kubeconfig.ts';
 import { type ClusterSettings, clusterIdOf, readClusters } from '../scaler/cluster-settings.ts';
 import type { NodeRegistry } from '../scaler/ports.ts';
-import type { ReachedCluster } from '../scaler/run-cluster.ts';
 import { InvalidInputError } from '../schema.ts';
 import { type Remembered, scalerStore } from '../store/scaler-store.ts';
 import { CLUSTERS_ENV, tableNamesFromEnv } from '../store/tables.ts';
 import { systemClock } from '../time.ts';
+import type { Run } from './context.ts';
 import { BadInputError } from './io.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -62,7 +62,7 @@ function selected(clusters: readonly ClusterSettings[], wanted: string, env: Env
  * A cluster as whoever runs the command may reach it: with their own credentials, or by a kubeconfig. Not as the function:
  * that a command could take on its role would be a way around the cluster's own rules.
  */
-export async function reach(env: Env, settings: ClusterSettings, options: ClusterOptions): Promise<ReachedCluster> {
+export async function reach(env: Env, settings: ClusterSettings, options: ClusterOptions): Promise<ConnectedCluster> {
   const { region } = settings;
   const eks = new EKSClient({ ...configOf(env, env.AWS_ENDPOINT_URL_EKS), region });
   const autoScaling = new AutoScalingClient({ ...configOf(env, env.AWS_ENDPOINT_URL_AUTO_SCALING), region });
@@ -87,8 +87,7 @@ export interface Memory {
   registry(cluster: string): NodeRegistry;
 }
 
-export function openMemory(env: Env): Memory {
-  const connection = openConnection({ env });
+export function memoryOf({ connection, env }: Pick<Run, 'connection' | 'env'>): Memory {
   const store = scalerStore(connection.dynamo, tableNamesFromEnv(env, ['scaler']));
   return { look: store.look, registry: (cluster) => nodeRegistry(connection, cluster) };
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { ConnectedCluster } from '../aws/reach-cluster.ts';
 import { cronTimes } from '../cron/croner.ts';
 import type { Deed, TickError } from '../scaler/act/report.ts';
 import { CallError } from '../scaler/call-error.ts';
@@ -68,9 +69,9 @@ interface Seen {
 
 async function overClusters(run: Run, options: Options, look: Look): Promise<ExitStatus> {
   // Loaded for this command alone: the clients of clusters are larger than all the rest.
-  const { clustersOf, openMemory, reach } = await import('./scaler-clusters.ts');
+  const { clustersOf, memoryOf, reach } = await import('./scaler-clusters.ts');
   const clusters = clustersOf(run.env, options);
-  const memory = openMemory(run.env);
+  const memory = memoryOf(run);
   const views = await Promise.all(
     clusters.map((settings) => lookAt(memory, settings, () => reach(run.env, settings, options), look)),
   );
@@ -82,13 +83,15 @@ async function overClusters(run: Run, options: Options, look: Look): Promise<Exi
 async function lookAt(
   memory: Memory,
   settings: ClusterSettings,
-  reach: () => Promise<ReachedCluster>,
+  reach: () => Promise<ConnectedCluster>,
   look: Look,
 ): Promise<ClusterView> {
   const cluster = clusterIdOf(settings);
+  let reached: ConnectedCluster | undefined;
   try {
     const { ledgers, lastTick } = await memory.look(cluster);
-    const pools = await look(await reach(), { registry: memory.registry(cluster), ledgers, now: systemClock() });
+    reached = await reach();
+    const pools = await look(reached, { registry: memory.registry(cluster), ledgers, now: systemClock() });
     return {
       cluster,
       ...(pools === undefined ? {} : { pools }),
@@ -97,6 +100,8 @@ async function lookAt(
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
     return { cluster, problem: `${error.code}: ${error.message}` };
+  } finally {
+    reached?.close();
   }
 }
 

@@ -1,12 +1,7 @@
 import type { Nodegroup } from '@aws-sdk/client-eks';
 import type { Group } from '../scaler/observation.ts';
-import type { Validation } from '../scaler/ports.ts';
-import type { Problem } from '../schema.ts';
 import type { AwsCalls } from './aws-calls.ts';
 import type { ClusterGroups } from './cluster-groups.ts';
-import { placeProblems } from './config-place.ts';
-import type { SeenGroup } from './group.ts';
-import { checkGroup } from './group-checks.ts';
 import type { GroupSource, Look } from './scaling-group-provider.ts';
 
 const PATH = 'spec.config.nodegroup';
@@ -14,11 +9,12 @@ const PATH = 'spec.config.nodegroup';
 interface Named {
   readonly cluster: string;
   readonly nodegroup: string;
-  readonly config: Readonly<Record<string, string>>;
 }
 
 /** The group of a managed node group. EKS says which it is, and when it is not to be touched. */
 export class NodegroupSource implements GroupSource {
+  readonly managed = true;
+  readonly path = PATH;
   readonly #calls: AwsCalls;
   readonly #groups: ClusterGroups;
   readonly #named: Named;
@@ -27,14 +23,6 @@ export class NodegroupSource implements GroupSource {
     this.#calls = calls;
     this.#groups = groups;
     this.#named = named;
-  }
-
-  configProblems(): Promise<readonly Problem[]> {
-    return placeProblems(this.#named.config, this.#named.cluster, this.#calls);
-  }
-
-  check(seen: SeenGroup): Validation {
-    return checkGroup(seen, { cluster: this.#named.cluster, managed: true, path: PATH });
   }
 
   /** Tags are enough as long as they name one group; otherwise EKS tells why. */

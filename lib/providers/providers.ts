@@ -19,14 +19,14 @@ export function providersOf(context: ProviderContext): (object: string, spec: Ga
   const calls = new AwsCalls(context);
   const groups = new ClusterGroups(calls);
   const withoutSize: HooksWithoutSize = new Set();
-  const scaling = (source: GroupSource) => new ScalingGroupProvider(calls, source, clock);
   return (object, spec) => {
     const { provider, config } = spec;
+    const scaling = (source: GroupSource) => new ScalingGroupProvider(calls, source, { cluster, config }, clock);
     switch (provider) {
       case 'eks':
-        return scaling(new NodegroupSource(calls, groups, { cluster, config, nodegroup: config.nodegroup ?? '' }));
+        return scaling(new NodegroupSource(calls, groups, { cluster, nodegroup: config.nodegroup ?? '' }));
       case 'asg':
-        return scaling(new NamedGroupSource(calls, groups, { cluster, config, name: config.autoScalingGroup ?? '' }));
+        return scaling(new NamedGroupSource(calls, groups, config.autoScalingGroup ?? ''));
       case 'minikube':
         return minikube;
       case 'custom':

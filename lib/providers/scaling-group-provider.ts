@@ -4,8 +4,10 @@ import type { Provider, Validation } from '../scaler/ports.ts';
 import type { Problem } from '../schema.ts';
 import type { EpochMs } from '../time.ts';
 import type { AwsCalls } from './aws-calls.ts';
+import { placeProblems } from './config-place.ts';
 import { endMachines } from './end-machines.ts';
 import { failedLaunchOf, groupOf, isSteady, lacksMachines, launchIssueOf, type SeenGroup } from './group.ts';
+import { checkGroup } from './group-checks.ts';
 
 /** What looking for the group of a pool comes to. */
 export type Look =
@@ -20,10 +22,16 @@ export interface GroupSource {
   look(): Promise<Look>;
   /** The group asked for anew and alone, and EKS with it, where EKS manages it. */
   lookAnew(): Promise<Look>;
-  /** What is to be said of the group that was found. */
-  check(seen: SeenGroup): Validation;
-  /** What is wrong with the config whatever there is; empty: nothing. */
-  configProblems(): Promise<readonly Problem[]>;
+  /** Whether EKS manages it. */
+  readonly managed: boolean;
+  /** Path of the value that names it. */
+  readonly path: string;
+}
+
+/** The cluster that a pool is of, and the config of its object. */
+export interface PoolPlace {
+  readonly cluster: string;
+  readonly config: Readonly<Record<string, string>>;
 }
 
 /** A pool whose machines an Auto Scaling group keeps. */
@@ -31,23 +39,27 @@ export class ScalingGroupProvider implements Provider {
   readonly capabilities = { readsSize: true, changesSize: true };
   readonly #calls: AwsCalls;
   readonly #source: GroupSource;
+  readonly #place: PoolPlace;
   readonly #now: () => EpochMs;
   #first: Promise<Look> | undefined;
   /** Of the group that was seen last. */
   #name: string | undefined;
 
-  constructor(calls: AwsCalls, source: GroupSource, now: () => EpochMs) {
+  constructor(calls: AwsCalls, source: GroupSource, place: PoolPlace, now: () => EpochMs) {
     this.#calls = calls;
     this.#source = source;
+    this.#place = place;
     this.#now = now;
   }
 
   async validate(): Promise<Validation> {
-    const problems = await this.#source.configProblems();
+    const { cluster, config } = this.#place;
+    const { managed, path } = this.#source;
+    const problems = await placeProblems(config, cluster, this.#calls);
     if (problems.length > 0) return { problems, warnings: [] };
     const look = await this.#look();
     if (look.kind === 'missing') return { problems: [look.problem], warnings: [] };
-    if (look.kind === 'seen') return this.#source.check(look.seen);
+    if (look.kind === 'seen') return checkGroup(look.seen, { cluster, managed, path });
     return { problems: [], warnings: look.warning === undefined ? [] : [look.warning] };
   }
 

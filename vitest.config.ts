@@ -24,6 +24,7 @@ export default defineConfig({
   test: {
     environment: 'node',
     env: NO_ACCOUNT,
+    setupFiles: ['test/support/seeded.ts'],
     include: ['**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/cdk.out/**', 'out/**'],
     // Processes, not threads: a test that starts an engine, changes the environment or crashes touches no other file.

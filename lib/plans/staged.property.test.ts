@@ -175,7 +175,7 @@ describe('a plan of several transactions', () => {
         if (commits <= when) lowerCapacity(staged, node, 100);
         expect([plain(before), plain(after)]).toContainEqual(plain(staged));
       }),
-      { numRuns: 120 },
+      { numRuns: 240 },
     );
     expect(undone).toBeGreaterThan(0);
   });

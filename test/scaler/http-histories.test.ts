@@ -3,10 +3,10 @@ import { expect, it } from 'vitest';
 import type { EpochMs } from '../../lib/time.ts';
 import { stateOf } from '../../local/outside/cluster-objects.ts';
 import type { Fault } from '../../local/outside/faults.ts';
+import { HTTP_HISTORIES } from '../support/tries.ts';
 import { FLEET, type HttpRun, HttpWorld } from './http-world.ts';
 
-/** Histories of the scaler by its real clients, over HTTP: fewer than those in memory, since each takes a second. */
-const HISTORIES = Math.ceil(Number(process.env.HISTORIES ?? 3_000) / 100);
+const TIME = { timeout: 300_000 + HTTP_HISTORIES * 10_000 };
 
 const HARM: readonly [Fault, ...Fault[]] = [
   { kind: 'refuse', code: 'InternalError', status: 500 },
@@ -43,7 +43,7 @@ const history = fc.record({
   minutes: fc.array(minute, { minLength: 6, maxLength: 14 }),
 });
 
-it('over HTTP no game is lost, whatever becomes of requests and functions', { timeout: 300_000 }, async () => {
+it('over HTTP no game is lost, whatever becomes of requests and functions', TIME, async () => {
   await fc.assert(
     fc.asyncProperty(history, async ({ seed, nodes, servers, minutes }) => {
       const world = await HttpWorld.start(nodes, servers);
@@ -67,7 +67,7 @@ it('over HTTP no game is lost, whatever becomes of requests and functions', { ti
         await world.close();
       }
     }),
-    { numRuns: HISTORIES },
+    { numRuns: HTTP_HISTORIES },
   );
 });
 

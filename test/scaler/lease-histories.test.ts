@@ -2,15 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ScalerLog } from '../../cases/scaler/log.ts';
 import type { EpochMs } from '../../lib/time.ts';
+import { LEASE_HISTORIES } from '../support/tries.ts';
 import { happen } from './happen.ts';
 import { LeaseBed } from './lease-bed.ts';
 import { FAULTS, type Fault, leaseHistoryOf, type Run } from './lease-histories.ts';
 import { afterQuietTicks } from './quiet.ts';
 import { Functions, runLeaseHistory } from './run-lease-history.ts';
 
-/** Histories in this run. More of them: `HISTORIES=100000 npx vitest run test/scaler/lease-histories.test.ts`. */
-const HISTORIES = Number(process.env.HISTORIES ?? 3_000);
-const TIME = { timeout: 60_000 + HISTORIES * 60 };
+const TIME = { timeout: 60_000 + LEASE_HISTORIES * 60 };
 
 const due = (...faults: Fault[]): Run => ({ tick: 'due', faults });
 
@@ -28,7 +27,7 @@ describe('over random histories of functions that are started twice, paused, kil
         expect(violations).toEqual([]);
         expect(await afterQuietTicks(bed, quietTick(bed))).toEqual([]);
       }),
-      { numRuns: HISTORIES },
+      { numRuns: LEASE_HISTORIES },
     );
   });
 
@@ -63,7 +62,7 @@ describe('over random histories of functions that are started twice, paused, kil
         expect(await afterQuietTicks(bed, quietTick(bed))).toEqual([]);
         if (of === 'eks') expect(bed.world.log.increaseBy).toBe(missing);
       }),
-      { numRuns: Math.ceil(HISTORIES / 4) },
+      { numRuns: Math.ceil(LEASE_HISTORIES / 4) },
     );
   });
 });
@@ -80,7 +79,7 @@ describe('a request that is on its way for longer than the lease of whoever sent
         bed.world.log = new ScalerLog();
         expect(await afterQuietTicks(bed, quietTick(bed))).toEqual([]);
       }),
-      { numRuns: Math.ceil(HISTORIES / 4) },
+      { numRuns: Math.ceil(LEASE_HISTORIES / 4) },
     );
   });
 

@@ -70,8 +70,8 @@ function crowd(left: number): Placement {
 
 /** Mostly no crowd; else one that leaves room for some names of ports or volumes, or for none. */
 export const crowds = fc.oneof(
-  { weight: 3, arbitrary: fc.constant<Placement[]>([]) },
-  fc.integer({ min: 0, max: 80 }).map((left) => [crowd(left)]),
+  { weight: 2, arbitrary: fc.constant<Placement[]>([]) },
+  fc.integer({ min: 0, max: 40 }).map((left) => [crowd(left)]),
 );
 
 /** Mostly nothing, so that tasks often fit. */

@@ -7,8 +7,9 @@ import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { QUEUE_ENV, TABLES, type TableName } from '../lib/store/tables.ts';
 import { acknowledge } from './acknowledge.ts';
-import { BUNDLING, fromProjectRoot, PROJECT_ROOT } from './bundling.ts';
+import { BUNDLING } from './bundling.ts';
 import { type QueueName, queuePhysicalName, tablePhysicalName } from './names.ts';
+import { fromProjectRoot, PROJECT_ROOT } from './project-root.ts';
 import type { VpcSettings } from './vpc-settings.ts';
 
 /** What the statements of a function's role name, besides what is its own. */

@@ -1,14 +1,5 @@
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type BundlingOptions, LogLevel, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
-
-/** Everything is found from here, so that the app can be synthesized from any working directory. */
-export const PROJECT_ROOT = fileURLToPath(new URL('..', import.meta.url));
-
-/** Absolute path of a file of this repository. */
-export function fromProjectRoot(path: string): string {
-  return join(PROJECT_ROOT, path);
-}
+import { fromProjectRoot } from './project-root.ts';
 
 /**
  * How every function is bundled, with the esbuild of this repository. Whoever needs a bundle (the local engine, the

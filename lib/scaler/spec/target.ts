@@ -9,7 +9,8 @@ export interface Target {
   readonly source: 'base' | 'schedule' | 'override';
 }
 
-type Timetable = Pick<GameServerNodeSpec, 'replicas' | 'schedules' | 'overrides'>;
+/** What a target is made of. */
+export type Timetable = Pick<GameServerNodeSpec, 'replicas' | 'schedules' | 'overrides'>;
 
 /**
  * What `spec` asks for at `now`: the largest of the overrides in force, else the largest of the windows that are open,
@@ -27,8 +28,8 @@ function largest(windows: readonly { readonly replicas: number }[]): number {
   return Math.max(...windows.map(({ replicas }) => replicas));
 }
 
-/** When the window of `schedule` that is open at `now` closes. The lead opens it sooner; the end does not move. */
-function closingOf(schedule: Schedule, now: EpochMs, times: CronTimes): EpochMs | undefined {
+/** When the window of `schedule` that is open at `now` closes; undefined: none is open. The lead opens it sooner; the end does not move. */
+export function closingOf(schedule: Schedule, now: EpochMs, times: CronTimes): EpochMs | undefined {
   const duration = schedule.durationMinutes * 60_000;
   const from = (now - duration) as EpochMs;
   const start = times.last(schedule, from, (now + schedule.leadSeconds * 1000) as EpochMs);
@@ -44,16 +45,25 @@ export interface Transition {
 /** The first change of the target after `now`; undefined: none, or none within the boundaries that are looked at. */
 export function nextTransition(spec: Timetable, now: EpochMs, times: CronTimes): Transition | undefined {
   const present = targetAt(spec, now, times);
-  let at = now;
-  const boundaries = Math.ceil(SCALER.previewLooks / Math.max(1, spec.schedules.length));
-  for (let looked = 0; looked < boundaries; looked++) {
-    const next = nextBoundary(spec, at, times);
-    if (next === undefined) return undefined;
-    const target = targetAt(spec, next, times);
-    if (target.replicas !== present.replicas) return { at: next, target };
-    at = next;
+  let left = Math.ceil(SCALER.previewLooks / Math.max(1, spec.schedules.length));
+  for (const boundary of boundaries(spec, now, times)) {
+    if (boundary.target.replicas !== present.replicas) return boundary;
+    left -= 1;
+    if (left === 0) return undefined;
   }
   return undefined;
+}
+
+/**
+ * Every time after `now` at which anything opens or closes, in order, with the target from then on, changed or not. Without
+ * an end where a schedule has none: whoever asks says when it is enough.
+ */
+export function* boundaries(spec: Timetable, now: EpochMs, times: CronTimes): Generator<Transition, undefined> {
+  let at = nextBoundary(spec, now, times);
+  while (at !== undefined) {
+    yield { at, target: targetAt(spec, at, times) };
+    at = nextBoundary(spec, at, times);
+  }
 }
 
 /** The first time after `at` at which anything opens or closes. */

@@ -158,7 +158,7 @@ describe('kubectl edit', () => {
       await edit(name, `${mend}${script}`);
       mend = `${back}; `;
       await bed.pass(1);
-      expect(await bed.shown(name)).toMatchObject({ TARGET: '', ACTIVE: '', VALID: 'False', HEALTH: '' });
+      expect(await bed.shown(name)).toMatchObject({ TARGET: '', VALID: 'False', HEALTH: '', STATE: reason });
       const description = (await kubectl.say('describe', 'gsn', name)).replace(/\s+/g, ' ');
       expect(description).toMatch(new RegExp(` Reason: ${reason} Status: False Type: Valid `));
       // In the condition, and in the event.

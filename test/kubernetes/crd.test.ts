@@ -152,6 +152,13 @@ describe('the kind GameServerNode', () => {
       expect(schema, path.join('.')).not.toHaveProperty('default');
     }
   });
+
+  it('tells of every field of a spec what it means, as kubectl explain shows it', () => {
+    const silent = [...placesOf(specSchema)].filter(({ path, schema }) => {
+      return typeof path.at(-1) === 'string' && (schema.description ?? '').length < 10;
+    });
+    expect(silent.map(({ path }) => path.join('.'))).toEqual([]);
+  });
 });
 
 describe('the schema of a spec', () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { EpochMs } from '../../time.ts';
 import { conditionEvents } from './cluster-events.ts';
-import type { Condition, PoolStatus } from './status.ts';
+import { type Condition, invalidStatus, type PoolStatus, unobservedStatus } from './status.ts';
 import { isSameJson, statusJson } from './status-json.ts';
 
 const NOW = Date.UTC(2027, 0, 1) as EpochMs;
@@ -86,6 +86,31 @@ describe('a status', () => {
     expect(statusJson({ conditions }, { generation: 1, status: undefined }, NOW).conditions[0]?.message).toHaveLength(
       4_096,
     );
+  });
+});
+
+describe('whether the pool is at its target', () => {
+  const stateAfter = (status: PoolStatus, before?: object) => {
+    const stored = statusJson(status, { generation: 1, status: before }, NOW);
+    const { status: is, reason } = stored.conditions.find(({ type }) => type === 'AtTarget') ?? {};
+    return { shown: `${is} ${reason}`, stored };
+  };
+
+  test('nobody knows of an object that is wrong, and the column State has its reason', () => {
+    const { shown, stored } = stateAfter(invalidStatus('ProviderUnreachable', 'x'));
+    expect(shown).toBe('Unknown ProviderUnreachable');
+    // Mended, but not seen yet: it is not wrong any more.
+    expect(stateAfter(unobservedStatus('x'), stored).shown).toBe('Unknown ObservationFailed');
+  });
+
+  test('stays as it was seen last while the pool cannot be seen', () => {
+    const { stored } = stateAfter(WHOLE);
+    const { shown, stored: after } = stateAfter(unobservedStatus('x'), stored);
+    expect(shown).toBe('False ScalingDown');
+    expect(after.conditions.map(({ type }) => type).toSorted()).toEqual([
+      ...['AtTarget', 'Degraded', 'TargetClamped', 'Valid'],
+    ]);
+    expect(stateAfter(unobservedStatus('x')).shown).toBe('Unknown ObservationFailed');
   });
 });
 

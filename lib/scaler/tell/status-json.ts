@@ -31,7 +31,8 @@ export interface StatusJson extends InTexts<Omit<PoolStatus, 'degraded' | 'condi
 
 /**
  * What `status` comes to in the cluster, after what stands there now. A condition keeps its time while its status does
- * not change. Where the pool could not be seen, what was seen of it last stays, and two conditions say so.
+ * not change. Where the pool could not be seen, what was seen of it last stays, and two conditions say so; what
+ * was not known before either is told as it is now.
  */
 export function statusJson(
   { degraded, conditions, ...shown }: PoolStatus,
@@ -49,12 +50,13 @@ export function statusJson(
   const told = inTexts(shown);
   if (!isUnobserved(degraded)) return { ...told, observedGeneration: object.generation, conditions: stored };
   const last = (isRecord(object.status) ? object.status : {}) as Partial<StatusJson>;
-  const types = new Set(stored.map(({ type }) => type));
+  const found = stored.filter(({ type, status }) => status !== 'Unknown' || !isKnown(before.get(type)));
+  const types = new Set(found.map(({ type }) => type));
   const others = [...before.values()].filter(({ type }) => !types.has(type as Condition['type']));
   return {
     ...last,
     observedGeneration: object.generation,
-    conditions: [...stored, ...(others as unknown as StoredCondition[])],
+    conditions: [...found, ...(others as unknown as StoredCondition[])],
   };
 }
 
@@ -72,6 +74,10 @@ function inTexts(shown: Omit<PoolStatus, 'degraded' | 'conditions'>): InTexts<ty
 function withTime<T extends { readonly since?: EpochMs }>({ since, ...rest }: T): Omit<T, 'since'> & { since: string } {
   // Of a drain without a time there is nothing to write, nor a field.
   return (since === undefined ? rest : { ...rest, since: isoTime(since) }) as Omit<T, 'since'> & { since: string };
+}
+
+function isKnown(condition: ConditionThere | undefined): boolean {
+  return condition?.status === 'True' || condition?.status === 'False';
 }
 
 /** Whether the pool could not be seen whole. */

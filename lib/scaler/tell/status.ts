@@ -15,7 +15,8 @@ export type ValidReason = InvalidReason | 'ProviderUnreachable' | 'ConflictingGa
 
 export interface Condition {
   readonly type: 'Valid' | 'AtTarget' | 'TargetClamped' | 'Degraded';
-  readonly status: 'True' | 'False';
+  /** Unknown: the pool was not looked at. */
+  readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: string;
   readonly message: string;
 }
@@ -123,7 +124,14 @@ function ledgerShown({ pendingDeletions, pendingIncrease }: Ledger): Partial<Poo
 
 /** The status of an object that is acted on in no way. */
 export function invalidStatus(reason: Exclude<ValidReason, 'Accepted'>, message: string): PoolStatus {
-  return { conditions: [{ type: 'Valid', status: 'False', reason, message }] };
+  const unknown = 'the pool is neither looked at nor acted on: see condition Valid';
+  return {
+    conditions: [
+      { type: 'Valid', status: 'False', reason, message },
+      // The column State shows its reason.
+      { type: 'AtTarget', status: 'Unknown', reason, message: unknown },
+    ],
+  };
 }
 
 /** The status where the pool could not be seen whole: nothing was done. */
@@ -131,6 +139,7 @@ export function unobservedStatus(message: string): PoolStatus {
   return {
     conditions: [
       { type: 'Valid', status: 'True', reason: 'Accepted', message: '' },
+      { type: 'AtTarget', status: 'Unknown', reason: 'ObservationFailed', message: 'see condition Degraded' },
       degraded([{ reason: 'ObservationFailed', message }]),
     ],
     degraded: ['ObservationFailed'],

@@ -20,6 +20,34 @@ async function conditionAfter(bed: ScalerBed, type: string): Promise<string | un
   return outcome?.status.conditions.find((condition) => condition.type === type)?.reason;
 }
 
+describe('a window that the limits of the group will not let be', () => {
+  const evening = { name: 'evening', timezone: 'UTC', cron: '0 17 * * FRI', durationMinutes: 60, replicas: 21 };
+
+  it.each([false, true])(
+    'is told from the first tick on, and keeps nothing from being done (paused: %s)',
+    async (paused) => {
+      const bed = bedWith(3, 3);
+      bed.extra = { schedules: [evening], paused };
+      const outcome = await bed.tick(untouched);
+      const [valid, , clamped] = outcome?.status.conditions ?? [];
+      expect(valid).toMatchObject({
+        ...{ type: 'Valid', status: 'True', reason: 'Accepted' },
+        message: expect.stringContaining('group\'s maximum of 20: schedule "evening" (21).'),
+      });
+      // It is not its turn yet.
+      expect(clamped).toMatchObject({ type: 'TargetClamped', status: 'False' });
+      expect(bed.takeLog().changes).toBe(0);
+    },
+  );
+
+  it('is no window of a pool whose provider has no limits', async () => {
+    const bed = bedWith(3, 3, 'custom');
+    bed.extra = { schedules: [evening] };
+    const outcome = await bed.tick(untouched);
+    expect(outcome?.status.conditions[0]).toMatchObject({ type: 'Valid', status: 'True', message: '' });
+  });
+});
+
 describe('nothing is changed', () => {
   it('of an object that is paused, which shows its target all the same', async () => {
     const bed = bedWith(3, 1);

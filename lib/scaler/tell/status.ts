@@ -9,6 +9,7 @@ import type { Scene } from '../pool/scene.ts';
 import type { CronTimes } from '../spec/cron-times.ts';
 import type { InvalidReason } from '../spec/spec.ts';
 import { nextTransition, type Target, type Transition } from '../spec/target.ts';
+import { limitWarnings } from './limit-warnings.ts';
 
 /** Every reason that a condition of a GameServerNode may have. */
 export type ValidReason = InvalidReason | 'ProviderUnreachable' | 'ConflictingGameServerNode' | 'Accepted';
@@ -72,6 +73,8 @@ export function statusOf(
   const { group } = scene;
   const count = (of: string) => pool.nodes.filter((one) => one.class === of).length;
   const next = nextTransition(scene.spec, scene.now, times);
+  // First, so that none of the others cuts them off an event.
+  const warned = [...limitWarnings(scene.spec, group, scene.now), ...warnings];
   return {
     ...(still === 'ProviderFrozen' ? {} : { effectiveTarget: effective.replicas, targetSource: target.source }),
     ...(next === undefined ? {} : { nextTransition: next }),
@@ -90,7 +93,7 @@ export function statusOf(
     ...drainsShown(pool),
     ...ledgerShown(ledger),
     conditions: [
-      { type: 'Valid', status: 'True', reason: 'Accepted', message: warnings.join('; ') },
+      { type: 'Valid', status: 'True', reason: 'Accepted', message: warned.join('; ') },
       atTarget(plan),
       clampedCondition(plan, scene),
       degraded([...plan.findings, ...found]),

@@ -212,6 +212,38 @@ describe('an answer', () => {
     expect(server.requests).toHaveLength(2);
   });
 
+  it.each([
+    [403, 'admission webhook "keep.example.com" denied the request: the match goes on'],
+    [400, 'admission webhook "keep.example.com" denied the request without explanation'],
+    // Taken for what it says, a node would be gone, a tick be throttled, and a deed be done or not.
+    ...[404, 409, 422, 429, 500].map((status): [number, string] => [
+      status,
+      'admission webhook "keep.example.com" denied the request: no',
+    ]),
+    [422, "nodes \"n1\" is forbidden: ValidatingAdmissionPolicy 'keep' with binding 'all' denied request: no"],
+    [403, 'nodes "n1" is forbidden: ValidatingAdmissionPolicy \'keep\' denied request: no'],
+  ])('%d that a webhook or a policy gives a write is about that object alone: %s', async (status, message) => {
+    server.answer(() => failure(status, 'Forbidden', message));
+    const error = await errorOf(client().request(WRITE));
+    expect(error).toMatchObject({ kind: 'refused', code: 'AdmissionDenied' });
+    expect(error.message).toContain(`${status} Forbidden: ${message}`);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    'nodes "n1" is forbidden: User "berth" cannot delete resource "nodes" in API group "" at the cluster scope',
+    'nodes "n1" is forbidden: User "admission webhook "x" denied the request" cannot delete resource "nodes"',
+    'nodes "n1" is forbidden: User "ValidatingAdmissionPolicy \'x\' denied request" cannot delete resource "nodes"',
+  ])('403 that is about rights stays that, whatever a user is called: %s', async (message) => {
+    server.answer(() => failure(403, 'Forbidden', message));
+    expect(await errorOf(client().request(WRITE))).toMatchObject({ kind: 'denied', code: '403' });
+  });
+
+  it('a read is denied by no webhook', async () => {
+    server.answer(() => failure(403, 'Forbidden', 'admission webhook "keep.example.com" denied the request: no'));
+    expect(await errorOf(client().request(READ))).toMatchObject({ kind: 'denied', code: '403' });
+  });
+
   it('that is no JSON says nothing of whether a write was done, and is not told on', async () => {
     server.answer(() => ({ text: '<html>hidden' }));
     expect(await errorOf(client().request(WRITE))).toMatchObject({ kind: 'unknown', code: 'EJSON' });

@@ -1,6 +1,7 @@
-import { CallError, type CallErrorKind } from '../scaler/call-error.ts';
+import { ADMISSION_DENIED, CallError, type CallErrorKind } from '../scaler/call-error.ts';
 import { clip } from '../schema.ts';
 import { KUBERNETES } from '../settings.ts';
+import { isAdmissionDenial } from './admission-denial.ts';
 import { type Answer, agentOf, type Bounds, type Endpoint, ExchangeError, exchange } from './exchange.ts';
 
 /** An API server, as somebody who is known to it. */
@@ -8,7 +9,8 @@ export interface KubernetesApi {
   /**
    * What the server answers, parsed; undefined where it answers nothing. Throws CallError: `denied` for 401 and 403, `conflict`
    * for 409 and 422, `throttled` for 429; `unknown` for a write that may have been done; `refused` for everything else, a read
-   * that came to nothing among it. Its code is the status (`404`) or the network's (`ECONNREFUSED`). Writes are never
+   * that came to nothing among it. Its code is the status (`404`) or the network's (`ECONNREFUSED`); of a write that a webhook
+   * or a policy denied, whatever the status, `refused` and ADMISSION_DENIED. Writes are never
    * repeated, but for one that was not looked at, since its token was refused.
    */
   request(request: KubernetesRequest): Promise<unknown>;
@@ -124,7 +126,13 @@ class AnswerError extends Error {
 
 function contentOf({ status, body }: Answer, request: KubernetesRequest): unknown {
   if (status < 200 || status > 299) {
-    throw new AnswerError(kindOf(status, request), String(status), `${status} ${reasonOf(body)}`.trim());
+    const { reason, message } = failureIn(body);
+    const told = [reason, message].filter((part) => part !== '').join(': ') || body.trim();
+    const isDenied = request.method !== 'GET' && isAdmissionDenial(message);
+    const [kind, code]: [CallErrorKind, string] = isDenied
+      ? ['refused', ADMISSION_DENIED]
+      : [kindOf(status, request), String(status)];
+    throw new AnswerError(kind, code, `${status} ${told}`.trim());
   }
   if (body === '') return undefined;
   const content = parsedJson(body);
@@ -155,11 +163,13 @@ function uncertain({ method }: KubernetesRequest): CallErrorKind {
   return method === 'GET' ? 'refused' : 'unknown';
 }
 
-/** What the server gives as the reason: a Status of Kubernetes, or whatever a proxy before it says. */
-function reasonOf(body: string): string {
+/** What the server gives as the reason: a Status of Kubernetes. Both are empty where it is whatever a proxy before it says. */
+function failureIn(body: string): { readonly reason: string; readonly message: string } {
   const { reason, message } = (parsedJson(body) ?? {}) as { reason?: unknown; message?: unknown };
-  const parts = [reason, message].filter((part) => typeof part === 'string' && part !== '');
-  return parts.length > 0 ? parts.join(': ') : body.trim();
+  return {
+    reason: typeof reason === 'string' ? reason : '',
+    message: typeof message === 'string' ? message : '',
+  };
 }
 
 function callError(error: unknown, request: KubernetesRequest, url: URL, bearer: string | undefined): CallError {

@@ -6,6 +6,12 @@
 export type CallErrorKind = 'conflict' | 'throttled' | 'refused' | 'unknown' | 'denied';
 
 /**
+ * Code of what a webhook or a policy of the cluster denied: refused, of this one object. It says nothing of rights, and nothing
+ * of other objects.
+ */
+export const ADMISSION_DENIED = 'AdmissionDenied';
+
+/**
  * Thrown by every port for what the outside answers. That something is gone already is no error where it was to be
  * deleted: the ports answer that it is done.
  */

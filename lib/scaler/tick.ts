@@ -1,6 +1,7 @@
 import type { Problem } from '../schema.ts';
 import { SCALER } from '../settings.ts';
 import type { Clock, EpochMs } from '../time.ts';
+import { admissionFindings } from './act/admission-findings.ts';
 import { execute } from './act/execute.ts';
 import type { Report, TickError } from './act/report.ts';
 import { answerTo, type TickContext } from './act/tick-context.ts';
@@ -229,7 +230,8 @@ async function actOn(
   const context = contextOf(one, ports);
   await execute(plan.intents, context);
   await syncRegistration(context, { scene, pool: plan.pool, view, registry: ports.registry });
-  const { deeds, errors, findings, outOfTime } = context;
+  const { deeds, errors, outOfTime } = context;
+  const findings = [...context.findings, ...admissionFindings(errors)];
   const status = statusOf(scene, plan, findings, ports.times, one.warnings, context.ledger);
   return { name, status, problems: [], report: { deeds, errors, findings, outOfTime } };
 }

@@ -84,6 +84,13 @@ export function badRequest(message: string): ApiError {
   return new ApiError(400, 'BadRequest', message);
 }
 
+/** What a webhook denied. The status is of its own choice; without one the API server takes 400, and most say 403. */
+export function admissionDenied(webhook: string, why?: string, status = 403): ApiError {
+  const denied = `admission webhook ${JSON.stringify(webhook)} denied the request`;
+  const reason = status === 403 ? 'Forbidden' : '';
+  return new ApiError(status, reason, why === undefined ? `${denied} without explanation` : `${denied}: ${why}`);
+}
+
 /** `kind` is qualified: `GameServerNode.stable.agones.dev`. */
 export function invalid(kind: string, name: string, causes: readonly Cause[]): ApiError {
   const [word = '', ...group] = kind.split('.');

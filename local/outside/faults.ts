@@ -18,7 +18,10 @@ export interface OutsideRequest {
 
 /** What happens to a request instead of, or beside, what it asks for. */
 export type Fault =
-  /** It has no effect, and is answered with an error: of AWS by its code (`Throttling`), of Kubernetes by its reason (`TooManyRequests`). */
+  /**
+   * It has no effect, and is answered with an error: of AWS by its code (`Throttling`), of Kubernetes by its reason
+   * (`TooManyRequests`), or `AdmissionDenied`: by a webhook, for the reason `message`.
+   */
   | {
       readonly kind: 'refuse';
       readonly code: string;

@@ -1,4 +1,4 @@
-import { ApiError } from '../kubernetes/api-error.ts';
+import { ApiError, admissionDenied } from '../kubernetes/api-error.ts';
 import type { ApiRequest } from '../kubernetes/api-request.ts';
 import type { Fault as ApiFault } from '../kubernetes/server.ts';
 import type { Fault, OutsideRequest } from './faults.ts';
@@ -57,7 +57,11 @@ export async function apiFaultOf(fault: Fault | undefined): Promise<ApiFault | u
   }
 }
 
+/** Name of the webhook that denies what it is ordered to. */
+const WEBHOOK = 'guard.example.com';
+
 function errorOf({ code, message, status, retryAfterSeconds }: Extract<Fault, { kind: 'refuse' }>): ApiError {
+  if (code === 'AdmissionDenied') return admissionDenied(WEBHOOK, message, status);
   const known = status ?? STATUS[code];
   if (known === undefined) {
     throw new Error(`a request is to be refused with reason ${code}, of which no status is known: say which`);

@@ -155,7 +155,7 @@ describe('the kind GameServerNode', () => {
 
   it('tells of every field of a spec what it means, as kubectl explain shows it', () => {
     const silent = [...placesOf(specSchema)].filter(({ path, schema }) => {
-      return typeof path.at(-1) === 'string' && (schema.description ?? '').length < 10;
+      return typeof path.at(-1) === 'string' && String(schema.description ?? '').length < 10;
     });
     expect(silent.map(({ path }) => path.join('.'))).toEqual([]);
   });

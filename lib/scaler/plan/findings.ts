@@ -8,6 +8,7 @@ export const DEGRADED_REASONS = [
   'TerminateRefused',
   'TerminateSuspended',
   'AccessDenied',
+  'AdmissionDenied',
   'NodesNotJoining',
   'AtProviderMaximum',
   'CapacityShortage',

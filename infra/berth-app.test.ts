@@ -193,6 +193,42 @@ describe('berthApp', () => {
   });
 });
 
+describe('context', () => {
+  test.each([
+    ['cluster', 'clusters'],
+    ['Prefix', 'prefix'],
+    ['alarmTopic', 'alarmTopicArn'],
+    ['scaler-vpc', 'scalerVpc'],
+    ['perfix', 'prefix'],
+  ])('that nothing would read stops the synth, and the key that was meant is named: %s', (key, meant) => {
+    expect(() => quickApp({ context: { [key]: 'x' } })).toThrow(
+      `context value ${key} is none that Berth knows, and would have no effect: did you mean ${meant}? ` +
+        'There are prefix, alarmTopicArn, clusters, scalerVpc.',
+    );
+  });
+
+  test('that is like none of those there are is not taken for one of them, and each is told', () => {
+    const context = { stage: 'prod', 'a b': 1, prefix: 'Staging' };
+    expect(() => quickApp({ context })).toThrow(
+      /^these settings cannot be deployed:\n {2}- context value stage [^\n?]*: There are [^\n?]*\n {2}- context value a b [^\n?]*$/,
+    );
+  });
+
+  test("of CDK's own passes: flags, lookups, and what its command line keeps there", () => {
+    const context = {
+      '@aws-cdk/core:bootstrapQualifier': 'hnb659fds',
+      'aws:cdk:enable-path-metadata': true,
+      'aws:cdk:version-reporting': true,
+      'aws-cdk:enableDiffNoFail': 'true',
+      'availability-zones:account=123456789012:region=eu-central-1': ['eu-central-1a'],
+      'ssm:account=123456789012:parameterName=/x:region=eu-central-1': 'ami-1',
+      'acknowledged-issue-numbers': [19836],
+      'cli-telemetry': false,
+    };
+    expect(stackOf(quickApp({ context, checks: false }), 'BerthState').stackName).toBe('BerthState');
+  });
+});
+
 test('cdk.json sets every recommended flag, so that none can rename or replace something later', () => {
   const recommended = createRequire(import.meta.url)('aws-cdk-lib/recommended-feature-flags.json');
   expect(cdkJson.context).toEqual(recommended);

@@ -1,6 +1,7 @@
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import cdkJson from '../cdk.json' with { type: 'json' };
+import { checkedContext } from './context.ts';
 import { FunctionsStack } from './functions-stack.ts';
 import { checkedPrefix, DEFAULT_PREFIX } from './names.ts';
 import { checkSettings, SettingsError, type SettingsOverrides, settingsWith } from './rules.ts';
@@ -12,7 +13,7 @@ export interface BerthAppProps {
   /**
    * Context on top of that of `cdk.json`: `prefix` (default `Berth`), `alarmTopicArn` (default none), `clusters` that the
    * node scaler works on (default none, and no node scaler), `scalerVpc` (default none), any key of CDK's.
-   * What the CDK command line is given with `-c` wins over both.
+   * What the CDK command line is given with `-c` wins over both. Any other key is refused.
    */
   readonly context?: Readonly<Record<string, unknown>>;
   /** Where the cloud assembly is written. Default: what the CDK command line says, or else a new temporary directory. */
@@ -31,7 +32,8 @@ export interface BerthAppProps {
  * `BerthFunctions`, without an account, a network or Docker. The flags of `cdk.json` hold here as they do for the CDK
  * command line, so that the templates are the same.
  *
- * @throws SettingsError when settings break a rule of `rules.ts` or a context value cannot be used. `synth()` throws
+ * @throws SettingsError when settings break a rule of `rules.ts` or a context value cannot be used, or is none that
+ * there is. `synth()` throws
  * when cdk-nag or CloudFormation's own rules find something that is not acknowledged.
  */
 export function berthApp(props: BerthAppProps = {}): App {
@@ -45,10 +47,11 @@ export function berthApp(props: BerthAppProps = {}): App {
     builtinCloudFormationValidation: checks,
     ...(props.outdir === undefined ? {} : { outdir: props.outdir }),
   });
-  const prefix = checkedPrefix(app.node.tryGetContext('prefix') ?? DEFAULT_PREFIX);
-  const alarmTopicArn = checkedTopicArn(app.node.tryGetContext('alarmTopicArn'));
-  const clusters = checkedClusters(app.node.tryGetContext('clusters'));
-  const scalerVpc = checkedVpc(app.node.tryGetContext('scalerVpc'));
+  const context = checkedContext(app);
+  const prefix = checkedPrefix(context.prefix ?? DEFAULT_PREFIX);
+  const alarmTopicArn = checkedTopicArn(context.alarmTopicArn);
+  const clusters = checkedClusters(context.clusters);
+  const scalerVpc = checkedVpc(context.scalerVpc);
   if (scalerVpc !== undefined && clusters.length === 0) {
     throw new SettingsError([
       'context value scalerVpc is given and clusters is not, so that there is no node scaler to run in it: name the clusters with -c clusters=, or leave scalerVpc out',

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/house/longest-first.ts';
 
 // No test may reach a real account, whatever the developer's shell holds: what AWS tools read is taken out and replaced.
 for (const name of Object.keys(process.env)) {
@@ -30,6 +31,7 @@ export default defineConfig({
     // Processes, not threads: a test that starts an engine, changes the environment or crashes touches no other file.
     pool: 'forks',
     maxWorkers: Math.min(4, availableParallelism()),
+    sequence: { sequencer: LongestFirst },
     // For tests that start an engine on a busy machine of two cores. No test passes or fails by its duration.
     testTimeout: 600_000,
     hookTimeout: 600_000,

@@ -236,8 +236,13 @@ export const SCALER = {
   orphanLedgerSeconds: 7 * DAY,
   /** Seconds between the cordon of a node and its removal, at least: the scheduler may bind from a stale cache for a while. */
   settleSeconds: 30,
-  /** Seconds within which an ordered node joins; then it is ordered again. Cluster-autoscaler's max-node-provision-time. */
+  /** Seconds within which an ordered node joins; then a hook is asked again, and a group's machine told of. Cluster-autoscaler's max-node-provision-time. */
   joinSeconds: 15 * MINUTE,
+  /**
+   * Machines without a node that a ledger remembers, of one object: 60 bytes each, of room that orders and removals need too.
+   * More that never join have the same cause.
+   */
+  unjoinedRemembered: 25,
   /** Seconds after which a drain that is blocked is told, where the object does not say. Nothing is ever forced. */
   drainWarningSeconds: DAY,
   /** Largest target of a pool. Agones recommends 500 nodes for a whole cluster; this only catches slips of the finger. */

@@ -91,12 +91,20 @@ export interface PendingIncrease {
   readonly baseline: readonly string[];
 }
 
+/** A machine that lives in its group and has no node, since it was first seen so. */
+export interface UnjoinedMachine {
+  readonly instance: string;
+  readonly since: EpochMs;
+}
+
 /** What the scaler remembers of an object: only what cluster and provider cannot tell. */
 export interface Ledger {
   /** Counts writes: a write is of the version that was read, or it is refused. */
   readonly version: number;
   readonly pendingDeletions: readonly PendingDeletion[];
   readonly pendingIncrease?: PendingIncrease;
+  /** Left out where there is none. Only told of: what is decided comes of the group alone. */
+  readonly unjoined?: readonly UnjoinedMachine[];
   /** What `auto` has come to, for when the pool has no node. */
   readonly detectedProvider?: DetectedProvider;
   /** Where nodes of the object may be registered with Berth. */

@@ -4,7 +4,7 @@ import type { Clock, EpochMs } from '../time.ts';
 import { admissionFindings } from './act/admission-findings.ts';
 import { execute } from './act/execute.ts';
 import type { Report, TickError } from './act/report.ts';
-import { answerTo, type TickContext } from './act/tick-context.ts';
+import { answerTo, rememberUnjoined, type TickContext } from './act/tick-context.ts';
 import type { ClusterSnapshot, GameServerNodeObject, Group, Ledger } from './observation.ts';
 import type { Intent } from './plan/intents.ts';
 import { planTick, type TickPlan } from './plan/plan-tick.ts';
@@ -230,6 +230,7 @@ async function actOn(
   const context = contextOf(one, ports);
   await execute(plan.intents, context);
   await syncRegistration(context, { scene, pool: plan.pool, view, registry: ports.registry });
+  await rememberUnjoined(context, plan.unjoined);
   const { deeds, errors, outOfTime } = context;
   const findings = [...context.findings, ...admissionFindings(errors)];
   const status = statusOf(scene, plan, findings, ports.times, one.warnings, context.ledger);

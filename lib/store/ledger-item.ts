@@ -25,6 +25,15 @@ const ledgerSchema = z.object({
       ),
     }),
   ),
+  // Only to be told of: whatever has become of it, all else must be read. A number that is not ours is as damaged.
+  unjoined: z.catch(
+    z.optional(
+      z
+        .array(z.object({ instance: z.string().check(z.maxLength(64)), since: storedMs }))
+        .check(z.maxLength(SCALER.unjoinedRemembered)),
+    ),
+    undefined,
+  ),
   detectedProvider: z.optional(z.enum(['eks', 'asg', 'minikube'])),
   registration: z.optional(
     z.object({

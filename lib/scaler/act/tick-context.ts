@@ -1,6 +1,6 @@
 import type { Clock, EpochMs } from '../../time.ts';
 import { CallError, type CallErrorKind } from '../call-error.ts';
-import type { Ledger, ObservedGameServer } from '../observation.ts';
+import type { Ledger, ObservedGameServer, UnjoinedMachine } from '../observation.ts';
 import type { Finding } from '../plan/findings.ts';
 import type { Cluster, LedgerStore, Provider } from '../ports.ts';
 import type { Deed, Operation, TickError } from './report.ts';
@@ -100,6 +100,18 @@ export async function remember(context: ObjectContext, change: (ledger: Ledger) 
 /** The ledger without the order; exactOptionalPropertyTypes knows no undefined. */
 export function withoutOrder({ pendingIncrease: _, ...rest }: Ledger): Ledger {
   return rest;
+}
+
+/**
+ * Writes which machines have no node yet. Last of all that a tick does: it is for telling alone, and that it could not be
+ * written must keep nothing else from being done.
+ */
+export async function rememberUnjoined(
+  context: TickContext,
+  unjoined: readonly UnjoinedMachine[] | undefined,
+): Promise<void> {
+  if (unjoined === undefined || !mayBegin(context, 'ledger')) return;
+  await remember(context, ({ unjoined: _, ...rest }) => (unjoined.length === 0 ? rest : { ...rest, unjoined }));
 }
 
 export async function forget(context: TickContext, uid: string): Promise<boolean> {

@@ -1,3 +1,4 @@
+import type { UnjoinedMachine } from '../observation.ts';
 import { classify, type Pool } from '../pool/classes.ts';
 import { isMarkedBy, isPendingDelete } from '../pool/marks.ts';
 import type { Scene } from '../pool/scene.ts';
@@ -7,6 +8,7 @@ import type { Finding } from './findings.ts';
 import type { Intent, Part } from './intents.ts';
 import { planDown, replacementsOf } from './plan-down.ts';
 import { goingOf, planDrain, planRemovals } from './plan-drain.ts';
+import { planJoins } from './plan-joins.ts';
 import { planLedger } from './plan-ledger.ts';
 import { planUp } from './plan-up.ts';
 
@@ -18,6 +20,8 @@ export interface TickPlan {
   readonly effective: Clamped;
   readonly intents: readonly Intent[];
   readonly findings: readonly Finding[];
+  /** Machines without a node, as they are to be remembered. Undefined: they are, or nothing is to be done at all. */
+  readonly unjoined?: readonly UnjoinedMachine[];
   /** Why nothing is done at all. */
   readonly still?: 'Paused' | 'ProviderFrozen';
   /** Whether there is something to do that the provider cannot. */
@@ -36,13 +40,18 @@ export function planTick(scene: Scene, times: CronTimes): TickPlan {
   const effective = clamp(target.replicas, group);
   const seen = { pool, target, effective };
   const still = spec.paused ? 'Paused' : group?.steady === false ? 'ProviderFrozen' : undefined;
-  if (still !== undefined)
-    return { ...seen, intents: [], findings: observed(scene, pool), still, beyondProvider: false };
+  const joins = planJoins(scene);
+  if (still !== undefined) {
+    // As of orders to a hook: while a pool is paused, nobody is told of what does not come.
+    const findings = [...observed(scene, pool), ...(still === 'Paused' ? [] : joins.findings)];
+    return { ...seen, intents: [], findings, still, beyondProvider: false };
+  }
   const parts = partsOf(scene, pool, effective.replicas);
   return {
     ...seen,
     intents: parts.flatMap(({ intents }) => intents),
-    findings: [...observed(scene, pool), ...parts.flatMap(({ findings }) => findings)],
+    findings: [...observed(scene, pool), ...joins.findings, ...parts.flatMap(({ findings }) => findings)],
+    ...(joins.remember && { unjoined: joins.remember }),
     beyondProvider: parts.some(({ beyondProvider }) => beyondProvider === true),
   };
 }

@@ -1,4 +1,5 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BerthBed, startBerthBed } from '../../test/support/berth-bed.ts';
 import { berthCommand } from '../../test/support/command.ts';
@@ -122,6 +123,27 @@ describe('berth sweep and berth task history', () => {
     );
     const { tasks } = await parsed('task', 'history', 'api#1');
     expect(tasks.map((one: { task: { taskId: string } }) => one.task.taskId)).toEqual(['t2', 't3']);
+  });
+
+  it('tell of a page that was given up, waiting or not, in place of waiting for it', async () => {
+    const giveUp = (sweepId: string, page: number) => {
+      const MessageBody = JSON.stringify({
+        apiVersion: 'berth/v1',
+        kind: 'SweepPage',
+        sweepId,
+        reason: 'request',
+        page,
+      });
+      return bed.sqs.send(new SendMessageCommand({ QueueUrl: bed.queues.reaperFailures, MessageBody }));
+    };
+    const { sweepId } = await parsed('sweep', '--no-wait');
+    await giveUp(sweepId, 0);
+    expect(await berth('sweep', '--show', sweepId)).toMatchObject({
+      ...{ status: 1, out: '' },
+      err: expect.stringMatching(/^berth: page 0 of sweep \w+ failed 8 times and lies in the failure queue/),
+    });
+    await sweepWaiting(bed);
+    expect(await berth('sweep', '--show', sweepId)).toMatchObject({ status: 0, err: '' });
   });
 
   it('begin a sweep without waiting, and show how it went', async () => {

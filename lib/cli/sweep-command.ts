@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { SweepRecord } from '../client/index.ts';
+import { SweepFailedError, type SweepRecord, SweepTimeoutError } from '../client/index.ts';
 import { type Cli, type CommonOptions, commandOf, type Run } from './context.ts';
 import { BadInputError, EXIT, showProgress } from './io.ts';
 import { fields, time } from './table.ts';
@@ -31,7 +31,7 @@ export function sweepCommand(cli: Cli): Command {
           run.print(record, () => sweepText(record));
           return record.failed > 0 ? EXIT.no : EXIT.done;
         },
-        show === undefined ? ['sweep'] : [],
+        show !== undefined ? ['reaperFailures'] : wait ? ['sweep', 'reaperFailures'] : ['sweep'],
       ),
     );
 }
@@ -45,15 +45,33 @@ async function watched({ berth, io }: Run, sweepId: string): Promise<SweepRecord
   }
 }
 
-async function showSweep({ berth, print }: Run, sweepId: string) {
+async function showSweep({ berth, print, io }: Run, sweepId: string) {
   const record = await berth.sweepRecord(sweepId);
+  const failure = record?.finishedAt === undefined ? await failureOf(berth, sweepId) : undefined;
+  if (!record && failure) throw failure;
   if (!record) {
     throw new BadInputError(
       `there is no record of sweep ${sweepId}: none of its pages is done yet, it is older than 30 days, or the id is misspelt`,
     );
   }
   print(record, () => sweepText(record));
+  if (failure) {
+    io.err(`berth: ${failure.message}\n`);
+    return EXIT.failed;
+  }
   return record.failed > 0 ? EXIT.no : EXIT.done;
+}
+
+/** Why a sweep that is not done will never be, if that is so. */
+async function failureOf(berth: Run['berth'], sweepId: string): Promise<SweepFailedError | undefined> {
+  try {
+    await berth.waitForSweep(sweepId, { timeoutMs: 0 });
+    return undefined;
+  } catch (error) {
+    if (error instanceof SweepFailedError) return error;
+    if (error instanceof SweepTimeoutError) return undefined;
+    throw error;
+  }
 }
 
 function sweepText(record: SweepRecord): string {

@@ -140,7 +140,10 @@ export interface HistoryCalls {
   sweep(): Promise<string>;
   /** How a sweep goes; undefined: none of its pages is done yet, or its record, kept for 30 days, is gone. */
   sweepRecord(sweepId: string): Promise<SweepRecord | undefined>;
-  /** Waits until a sweep is done. Throws SweepTimeoutError. */
+  /**
+   * Waits until a sweep is done. Throws SweepFailedError with the page that was given up, as soon as that lies in the failure
+   * queue; SweepStalledError when no page was done for a long time; SweepTimeoutError.
+   */
   waitForSweep(sweepId: string, options?: SweepWaitOptions): Promise<SweepRecord>;
   /** What the reaper would do about a slot now (`service#number`, `service@node`), task by task, and why. Nothing is written. */
   taskHistory(slot: string): Promise<SlotHistory>;

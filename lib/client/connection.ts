@@ -14,7 +14,7 @@ export interface Connection {
   /** Of the queues and tables that operators alone need; throw with the variable's name if the environment lacks it. */
   readonly rejectionsTable: () => string;
   readonly servicesTable: () => string;
-  readonly queueUrl: (queue: 'plansDead' | 'quarantine' | 'sweep') => string;
+  readonly queueUrl: (queue: 'plansDead' | 'quarantine' | 'sweep' | 'reaperFailures') => string;
   /**
    * Seconds for which an operator's look into a queue waits for more messages: a poll that does not wait asks a part of
    * SQS's servers and may find nothing where there is something.
@@ -36,7 +36,7 @@ export interface ConnectOptions {
    * Where Berth is: `BERTH_TABLE_NODES`, `BERTH_TABLE_TASKS`, `BERTH_TABLE_PLANS`, `BERTH_TABLE_POOLS`, `BERTH_QUEUE_PLANS`
    * (the outputs of the state stack; the local engine prints them), and `AWS_REGION`, credentials and endpoints as
    * the AWS SDK takes them. Operators also need `BERTH_TABLE_REJECTIONS`, `BERTH_TABLE_SERVICES`, `BERTH_QUEUE_QUARANTINE`,
-   * `BERTH_QUEUE_PLANS_DEAD` and `BERTH_QUEUE_SWEEP`. Default: the environment of the process.
+   * `BERTH_QUEUE_PLANS_DEAD`, `BERTH_QUEUE_SWEEP` and `BERTH_QUEUE_REAPER_FAILURES`. Default: the environment of the process.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default: the system's clock. */

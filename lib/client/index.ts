@@ -36,5 +36,5 @@ export type { Redriven, SetAside } from './set-aside.ts';
 export type { SetAsideMessage } from './set-aside-message.ts';
 export { type NodeView, PoolIndexTimeoutError, type PoolSnapshot, type SnapshotOptions } from './snapshot.ts';
 export type { SubmitOptions } from './submit.ts';
-export { SweepTimeoutError, type SweepWaitOptions } from './sweeps.ts';
+export { SweepFailedError, SweepStalledError, SweepTimeoutError, type SweepWaitOptions } from './sweeps.ts';
 export type { SlotHistory, TaskVerdict } from './task-history.ts';

@@ -15,7 +15,7 @@ import { type BerthBed, startBerthBed } from '../../test/support/berth-bed.ts';
 import { quarantine } from '../store/queue.ts';
 import { DEFAULT_PREFIX, queuePhysicalName } from '../store/tables.ts';
 import { berthOver } from './berth.ts';
-import type { Berth } from './index.ts';
+import { type Berth, SweepFailedError } from './index.ts';
 
 /** What each policy of docs/policies grants, as `action resource`. */
 function grantedBy(policy: string): string[] {
@@ -153,7 +153,12 @@ async function asOperator(): Promise<void> {
   await berth.scaleService('web', [[900, 901]]);
   await berth.removeService('web');
   await berth.setHistoryLimit(3);
-  await berth.sweepRecord(await berth.sweep());
+  const sweepId = await berth.sweep();
+  await berth.sweepRecord(sweepId);
+  const page = { apiVersion: 'berth/v1', kind: 'SweepPage', reason: 'request', sweepId };
+  const failed = { QueueUrl: bed.queues.reaperFailures, MessageBody: JSON.stringify(page) };
+  await bed.sqs.send(new SendMessageCommand(failed));
+  await expect(berth.waitForSweep(sweepId)).rejects.toThrow(SweepFailedError);
   await berth.taskHistory('web#1');
   for (const messages of [berth.quarantine, berth.deadLetters]) {
     await messages.list();
@@ -177,7 +182,7 @@ describe('the policy of docs/policies for', () => {
     await asAgent();
     await asOperator();
     // The command asks for the URLs of queues that it knows by the prefix.
-    const urls = (['plans', 'plansDead', 'quarantine', 'sweep'] as const).map(
+    const urls = (['plans', 'plansDead', 'quarantine', 'sweep', 'reaperFailures'] as const).map(
       (queue) => `sqs:GetQueueUrl arn:aws:sqs:REGION:ACCOUNT:${queuePhysicalName(DEFAULT_PREFIX, queue)}`,
     );
     expect(grantedBy('operator')).toEqual([...asked, ...urls].sort());

@@ -251,6 +251,7 @@ describe('a sweep', () => {
 
   it.each(['', 'x'.repeat(3_000), 7])('is asked for by no id that no sweep can have', async (id) => {
     await expect(bed.berth.sweepRecord(id as string)).rejects.toThrow(/the id of the sweep.*1 to 128 characters/);
+    await expect(bed.berth.waitForSweep(id as string)).rejects.toThrow(/the id of the sweep.*1 to 128 characters/);
   });
 });
 

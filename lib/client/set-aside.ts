@@ -162,9 +162,9 @@ async function sendBack({ sqs, planQueueUrl, clock }: Connection, message: SetAs
 const MARK_BYTES = 64;
 
 /** Receives up to `limit` messages, has `use` look at them and delete some, and gives back the others. */
-async function borrow<T>(
+export async function borrow<T>(
   connection: Connection,
-  queue: 'plansDead' | 'quarantine',
+  queue: 'plansDead' | 'quarantine' | 'reaperFailures',
   limit: number,
   use: (entries: readonly SetAsideEntry[], remove: (entry: SetAsideEntry) => Promise<void>) => Promise<T>,
 ): Promise<T> {

@@ -22,14 +22,19 @@ export interface ClusterOptions {
   readonly cluster?: string;
   readonly kubeconfig?: string;
   readonly context?: string;
+  /** Of objects that are to be applied. */
+  readonly file?: string;
 }
 
 /** The clusters of the deployment that `cluster` selects; left out: all of them. */
-export function clustersOf(env: Env, { cluster, kubeconfig }: ClusterOptions): readonly ClusterSettings[] {
+export function clustersOf(env: Env, { cluster, kubeconfig, file }: ClusterOptions): readonly ClusterSettings[] {
   const clusters = [...knownClusters(env)];
   const named = cluster === undefined ? clusters : selected(clusters, cluster, env);
   if (kubeconfig !== undefined && named.length > 1) {
     throw new BadInputError('--kubeconfig is of one cluster: say which with --cluster NAME');
+  }
+  if (file !== undefined && named.length > 1) {
+    throw new BadInputError('--file is for one cluster: say which with --cluster NAME, or look at none with --offline');
   }
   if (named.length > 0) return named;
   throw new BadInputError(

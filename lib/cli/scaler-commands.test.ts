@@ -108,6 +108,89 @@ describe('berth scaler check', () => {
   });
 });
 
+const objectText = (name: string, spec: object) =>
+  JSON.stringify({ apiVersion: 'stable.agones.dev/v1alpha1', kind: 'GameServerNode', metadata: { name }, spec });
+const games = { provider: 'eks', config: { nodegroup: 'games' } };
+
+describe('berth scaler check -f', () => {
+  const berthOf = (words: readonly string[], ...objects: string[]) =>
+    berthCommand(environment(), ['scaler', 'check', '-f', '-', ...words], objects.join('\n---\n'));
+
+  it('tells what the next tick would do if the file were applied, and changes nothing', async () => {
+    addPool('lounge', { replicas: 1, provider: 'eks', config: { nodegroup: 'lobby' } });
+    const before = outside.requests.length;
+    const { status, out, err } = await berthOf([], objectText('games', { ...games, replicas: 5 }));
+    expect(err).toBe('');
+    expect(status).toBe(0);
+    expect(out).toMatch(
+      /^standard input, 1 GameServerNode\nOBJECT .+\ngames +standard input:1 +Accepted\n\ngames: always 5\n/,
+    );
+    expect(out).toMatch(/\n\ncluster us-east-1\/game, /);
+    expect(out).toContain('\ngames: would order 2 nodes\n');
+    expect(out).toContain('\nlounge: would do nothing');
+    const asked = outside.requests.slice(before);
+    expect(asked.length).toBeGreaterThan(5);
+    expect(asked.filter(({ operation }) => !/^(list|get|Describe)/.test(operation))).toEqual([]);
+    expect((await berth('check')).out).toContain('games: would cordon');
+  });
+
+  it('shows that a new object selects the pool of one that is there, whose age stays', async () => {
+    const both = [objectText('also', { ...games, replicas: 2 }), objectText('games', { ...games, replicas: 3 })];
+    const { status, out } = await berthOf([], ...both);
+    expect(status).toBe(3);
+    expect(out).toMatch(/\nalso +standard input:1 +ConflictingGameServerNode\ngames +standard input:3 +Accepted\n/);
+    expect(out).toMatch(/\nalso +- .+ ConflictingGameServerNode +-\ngames +eks, .+ AtTarget +-\n/);
+    const json = JSON.parse((await berthOf(['--json'], ...both)).out);
+    expect(json.file.pools).toMatchObject([
+      { object: 'also', well: false },
+      { object: 'games', well: true },
+    ]);
+    expect(json.clusters).toMatchObject([{ cluster: CLUSTER, pools: [{ object: 'also' }, { object: 'games' }, {}] }]);
+  });
+
+  it('asks no cluster if that is said', async () => {
+    const before = outside.requests.length;
+    const { status, out } = await berthOf(['--offline'], objectText('games', { ...games, replicas: 5 }));
+    expect(status).toBe(0);
+    expect(out).not.toContain('cluster ');
+    expect(outside.requests.length).toBe(before);
+  });
+
+  it('is for one cluster, which knows the kind', async () => {
+    const clusters = JSON.stringify(['game', 'bare'].map((name) => ({ name, region: 'us-east-1' })));
+    const run = (...words: string[]) => {
+      const env = { ...environment(), [CLUSTERS_ENV]: clusters };
+      return berthCommand(env, ['scaler', 'check', '-f', '-', ...words], objectText('new', { replicas: 1 }));
+    };
+    expect(await run()).toMatchObject({ status: 2, err: expect.stringContaining('--file is for one cluster') });
+    const bare = await run('--cluster', 'bare');
+    expect(bare.status).toBe(3);
+    expect(bare.out).toMatch(/\nnew +standard input:1 +Accepted\n/);
+    expect(bare.out).toContain('it does not know the kind GameServerNode');
+    outside.scene.remove('gameservernodes', 'lounge');
+  });
+});
+
+describe('berth scaler timetable', () => {
+  it('shows how the targets of the objects of a cluster go on', async () => {
+    const noon = { name: 'noon', timezone: 'Asia/Tokyo', cron: '0 12 * * *', durationMinutes: 60, replicas: 2 };
+    addPool('lobby', { replicas: 1, provider: 'eks', config: { nodegroup: 'lobby' }, schedules: [noon] });
+    addPool('wrong', { replicas: 1, provider: 'eks', config: {} });
+    const all = await berth('timetable', '--days', '2');
+    expect(all.status).toBe(3);
+    expect(all.out).toMatch(/^cluster us-east-1\/game, no tick yet\ngames: always 1\n\nlobby: [12]/);
+    expect(all.out).toMatch(/ \d{4}-\d\d-\d\d 12:00 \+09:00 Asia\/Tokyo +1 -> 2 +schedule noon opens\n/);
+    expect(all.out).toMatch(/\nwrong: InvalidConfig\nwrong: spec\.config\.nodegroup: .+\n$/);
+    expect(await berth('timetable', 'games')).toMatchObject({ status: 0, out: expect.not.stringContaining('lobby') });
+    const json = JSON.parse((await berth('timetable', 'lobby', '--days', '2', '--json')).out);
+    expect(json.clusters).toMatchObject([{ cluster: CLUSTER, pools: [{ object: 'lobby', state: 'Accepted' }] }]);
+    expect(json.clusters[0].pools[0].course.changes).toHaveLength(4);
+    const none = await berth('timetable', 'games', 'none');
+    expect(none).toMatchObject({ status: 1, err: `there is no GameServerNode none in ${CLUSTER}\n` });
+    for (const name of ['lobby', 'wrong']) outside.scene.remove('gameservernodes', name);
+  });
+});
+
 describe('berth scaler status', () => {
   it('shows what the last tick left, and what is under way', async () => {
     const now = systemClock();

@@ -7,11 +7,16 @@ import { type TestReport, tallyOf } from './tally.ts';
 
 const PASSING = "import { expect, it } from 'vitest';\n\nit('holds', () => {\n  expect(1).toBe(1);\n});\n";
 
+/** `npm test` and what it takes its settings from. */
+const RUNS_TESTS = [
+  ...['vitest.config.ts', 'test/run.ts', 'test/house/tally.ts', 'test/house/longest-first.ts'],
+  ...['test/support/seeded.ts', 'test/support/tries.ts'],
+];
+
 /** Runs `npm test` as it is on a repository with two checks of its own. */
 async function runTests(files: Files, { check = 'true && true', args = '' } = {}): Promise<Outcome> {
   const { folder } = fixture({});
-  cpSync(join(ROOT, 'vitest.config.ts'), join(folder, 'vitest.config.ts'));
-  for (const path of ['run.ts', 'house/tally.ts']) cpSync(join(ROOT, 'test', path), join(folder, 'test', path));
+  for (const path of RUNS_TESTS) cpSync(join(ROOT, path), join(folder, path));
   write(folder, { ...files, 'package.json': JSON.stringify({ type: 'module', scripts: { check } }) });
   return shell(`node --import tsx test/run.ts ${args} 2>&1`, folder);
 }

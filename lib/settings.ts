@@ -236,7 +236,10 @@ export const SCALER = {
   orphanLedgerSeconds: 7 * DAY,
   /** Seconds between the cordon of a node and its removal, at least: the scheduler may bind from a stale cache for a while. */
   settleSeconds: 30,
-  /** Seconds within which an ordered node joins; then a hook is asked again, and a group's machine told of. Cluster-autoscaler's max-node-provision-time. */
+  /**
+   * Seconds within which an ordered node joins; then a hook is asked again, and a machine of a group told of.
+   * Cluster-autoscaler's max-node-provision-time.
+   */
   joinSeconds: 15 * MINUTE,
   /**
    * Machines without a node that a ledger remembers, of one object: 60 bytes each, of room that orders and removals need too.

@@ -9,7 +9,8 @@ import type { Commit, EventsWrite, NodeWrite } from '../../lib/plans/ledger.ts';
 import type { RejectionWindow } from '../../lib/plans/rejections.ts';
 import type { Task } from '../../lib/tasks/task.ts';
 import type { EpochMs, EpochSeconds } from '../../lib/time.ts';
-import { BLIND_CASES, change } from './blind-cases.ts';
+import { change } from './blind-case.ts';
+import { BLIND_CASES } from './blind-cases.ts';
 import { taskOf } from './builders.ts';
 import {
   again,

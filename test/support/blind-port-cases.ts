@@ -1,0 +1,152 @@
+import { A, B, type BlindCase, holding, PORT, pass, release, take } from './blind-case.ts';
+
+/** Ports, held by one task or shared by several. */
+export const PORT_CASES: readonly BlindCase[] = [
+  { name: 'takes a port', change: { claims: { [PORT]: take } }, after: { claims: { [PORT]: A } } },
+  {
+    name: 'takes the port of another address',
+    holds: holding({ 'port/10.0.0.6/80': B }),
+    change: { claims: { [PORT]: take } },
+    after: { claims: { [PORT]: A } },
+  },
+  {
+    name: 'is refused a held port',
+    holds: holding({ [PORT]: B }),
+    change: { claims: { [PORT]: take } },
+    after: 'refused',
+  },
+  {
+    name: 'is refused a port that is reserved on every address',
+    node: { reservedPorts: '22,80' },
+    change: { claims: { [PORT]: take } },
+    after: 'refused',
+  },
+  {
+    name: 'is refused a port that is reserved on its address',
+    node: { addresses: [{ ip: '10.0.0.5', reservedPorts: '80' }] },
+    change: { claims: { [PORT]: take } },
+    after: 'refused',
+  },
+  {
+    name: 'takes a port that is reserved on another address',
+    node: { addresses: [{ ip: '10.0.0.6', reservedPorts: '80' }] },
+    change: { claims: { [PORT]: take } },
+    after: { claims: { [PORT]: A } },
+  },
+  {
+    name: 'is refused any port where reservations are too wide for keys',
+    node: { reservedPorts: '1000-1100' },
+    change: { claims: { [PORT]: take } },
+    after: 'refused',
+  },
+  {
+    name: 'is refused to pass on any port where reservations are too wide for keys',
+    node: { reservedPorts: '1000-1100' },
+    holds: holding({ [PORT]: B }),
+    change: { claims: { [PORT]: pass } },
+    after: 'refused',
+  },
+  {
+    name: 'takes what is no port where reservations are wide',
+    node: { reservedPorts: '1000-1100', cores: [1] },
+    change: { claims: { 'core/1': take } },
+    after: { claims: { 'core/1': A } },
+  },
+  {
+    name: 'gives a port back',
+    holds: holding({ [PORT]: A }),
+    change: { claims: { [PORT]: release } },
+    after: { claims: { [PORT]: null } },
+  },
+  {
+    name: 'gives a port back where reservations are wide',
+    node: { reservedPorts: '1000-1100' },
+    holds: holding({ [PORT]: A }),
+    change: { claims: { [PORT]: release } },
+    after: { claims: { [PORT]: null } },
+  },
+  {
+    name: 'is refused to give back the port of another',
+    holds: holding({ [PORT]: B }),
+    change: { claims: { [PORT]: release } },
+    after: 'refused',
+  },
+  {
+    name: 'is refused to give back a port that nobody holds',
+    change: { claims: { [PORT]: release } },
+    after: 'refused',
+  },
+  {
+    name: 'passes a port on',
+    holds: holding({ [PORT]: B }),
+    change: { claims: { [PORT]: pass } },
+    after: { claims: { [PORT]: A } },
+  },
+  { name: 'is refused to pass on a port that nobody holds', change: { claims: { [PORT]: pass } }, after: 'refused' },
+  {
+    name: 'is refused to pass on a port that has been reserved since',
+    node: { reservedPorts: '80' },
+    holds: holding({ [PORT]: B }),
+    change: { claims: { [PORT]: pass } },
+    after: 'refused',
+  },
+  {
+    name: 'is refused a port that another shares',
+    holds: holding({}, { [PORT]: ['b'] }),
+    change: { claims: { [PORT]: take } },
+    after: 'refused',
+  },
+  {
+    name: 'is refused to pass on a port that another shares',
+    holds: holding({ [PORT]: B }, { [PORT]: ['c'] }),
+    change: { claims: { [PORT]: pass } },
+    after: 'refused',
+  },
+  {
+    name: 'gives a port back that another goes on sharing',
+    holds: holding({ [PORT]: A }, { [PORT]: ['b'] }),
+    change: { claims: { [PORT]: release } },
+    after: { claims: { [PORT]: null } },
+  },
+  {
+    name: 'shares a port that nobody holds',
+    change: { joins: { [PORT]: ['a', 'b'] } },
+    after: { sharers: { [PORT]: ['a', 'b'] } },
+  },
+  {
+    name: 'shares a port beside its holder and those who share it',
+    holds: holding({ [PORT]: B }, { [PORT]: ['c'] }),
+    change: { joins: { [PORT]: ['a'] } },
+    after: { sharers: { [PORT]: ['a', 'c'] } },
+  },
+  {
+    name: 'shares a port that the node reserves',
+    node: { reservedPorts: '80,1000-1100' },
+    change: { joins: { [PORT]: ['a'] } },
+    after: { sharers: { [PORT]: ['a'] } },
+  },
+  {
+    name: 'leaves a port to its holder and those who still share it',
+    holds: holding({ [PORT]: B }, { [PORT]: ['a', 'c', 'd'] }),
+    change: { leaves: { [PORT]: ['a', 'd'] } },
+    after: { sharers: { [PORT]: ['c'] } },
+  },
+  {
+    name: 'leaves a port that nobody shares afterwards',
+    holds: holding({}, { [PORT]: ['a'] }),
+    change: { leaves: { [PORT]: ['a'] } },
+    after: { sharers: { [PORT]: null } },
+  },
+  {
+    name: 'is refused to leave a port of which it is the holder',
+    holds: holding({ [PORT]: A }),
+    change: { leaves: { [PORT]: ['a'] } },
+    after: 'refused',
+  },
+  {
+    name: 'is refused to leave a port that one of two does not share',
+    holds: holding({}, { [PORT]: ['a', 'c'] }),
+    change: { leaves: { [PORT]: ['a', 'b'] } },
+    after: 'refused',
+  },
+];

@@ -267,6 +267,12 @@ export const SCALER = {
    * millisecond. A schedule each minute has many, and fifty of them must not take the seconds that all clusters have.
    */
   previewLooks: 400,
+  /**
+   * The same for the timetables of one command, which may take seconds: enough for a schedule of every five minutes over a
+   * week. Of many pools each has its part, and the least of all is 50 schedules a day for more than a week.
+   */
+  timetableLooks: 3_000,
+  leastTimetableLooks: 600,
   /** Milliseconds that one call to Berth's own tables about the nodes of pools may take. */
   registryCallMs: 8_000,
   /** Protected servers of one drain that the status names. */

@@ -38,22 +38,34 @@ export interface Cli {
     work: (run: Run) => Promise<ExitStatus | undefined>,
     queues?: readonly QueueName[],
   ): Promise<void>;
+  /** Runs `work`, which needs neither a deployment nor AWS, and so no variable and no credentials. */
+  runOffline(options: CommonOptions, work: (run: OfflineRun) => Promise<ExitStatus | undefined>): Promise<void>;
 }
 
+/** What a command works with that asks nobody. */
+export type OfflineRun = Pick<Run, 'print' | 'io'>;
+
 export function cliOf(io: Io, finished: (status: ExitStatus) => void): Cli {
+  const offlineRun = (asJson: true | undefined): OfflineRun => ({
+    print: (value, text) => io.out(`${asJson ? json(value) : text()}\n`),
+    io: asJson ? { ...io, terminal: undefined } : io,
+  });
   return {
     io,
     async run({ json: asJson, prefix }, work, queues = []) {
       const env = await clientEnvironment(io.env, prefix, queues);
       const connection = openConnection({ env });
       const berth = berthOver(connection);
-      const print = (value: unknown, text: () => string) => io.out(`${asJson ? json(value) : text()}\n`);
       try {
-        const status = await work({ berth, connection, env, print, io: asJson ? { ...io, terminal: undefined } : io });
+        const status = await work({ berth, connection, env, ...offlineRun(asJson) });
         if (status !== undefined) finished(status);
       } finally {
         berth.close();
       }
+    },
+    async runOffline({ json: asJson }, work) {
+      const status = await work(offlineRun(asJson));
+      if (status !== undefined) finished(status);
     },
   };
 }

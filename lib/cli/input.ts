@@ -19,8 +19,7 @@ const MOST_BYTES = 64 * 1024 * 1024;
 
 /** The documents of a file, or of the standard input for `-`: one JSON object, a list of them, or one a line. */
 export async function readDocuments(file: string, io: Io, limits: InputLimits): Promise<Document[]> {
-  const where = file === '-' ? 'standard input' : file;
-  const text = await readText(file, where, io);
+  const { where, text } = await readText(file, io, MOST_BYTES);
   if (text.trim() === '') throw new BadInputError(`${where} is empty; expected ${limits.what} as JSON`);
   const documents = documentsOf(text, where, limits.what);
   for (const { where: at, value } of documents) {
@@ -32,14 +31,23 @@ export async function readDocuments(file: string, io: Io, limits: InputLimits): 
   return documents;
 }
 
-async function readText(file: string, where: string, io: Io): Promise<string> {
+/**
+ * The text of a file, or of the standard input for `-`, and what messages call it. A BadInputError if it cannot be read, or
+ * is longer than `most` bytes, of which no more are held.
+ */
+export async function readText(
+  file: string,
+  io: Io,
+  most: number,
+): Promise<{ readonly where: string; readonly text: string }> {
+  const where = file === '-' ? 'standard input' : file;
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of file === '-' ? io.input : createReadStream(file)) {
       const buffer = Buffer.from(chunk as Uint8Array);
       bytes += buffer.length;
-      if (bytes > MOST_BYTES) throw new BadInputError(`${where} is longer than ${MOST_BYTES} bytes; split it`);
+      if (bytes > most) throw new BadInputError(`${where} is longer than ${most} bytes; split it`);
       chunks.push(buffer);
     }
   } catch (error) {
@@ -50,7 +58,7 @@ async function readText(file: string, where: string, io: Io): Promise<string> {
       cause: error,
     });
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return { where, text: Buffer.concat(chunks).toString('utf8') };
 }
 
 function documentsOf(text: string, where: string, what: string): Document[] {

@@ -5,7 +5,6 @@ import type { Cli, Run } from './context.ts';
 import { EXIT, type ExitStatus } from './io.ts';
 import { checksText, dryTick, type PoolCheck } from './scaler-check.ts';
 import { type ObjectFile, readObjectFile } from './scaler-file.ts';
-import { offline } from './scaler-offline.ts';
 import { type ClusterView, clustersText, exitOf, type OverOptions, overClusters } from './scaler-over-clusters.ts';
 import { type PoolTimetable, timetableJson, timetablesOf } from './scaler-timetable.ts';
 import { problemText, timetablesText } from './scaler-timetable-view.ts';
@@ -21,11 +20,11 @@ export interface CheckFileOptions extends OverOptions {
 
 /** Says of each GameServerNode of a file whether it is valid, and how its target goes on. Asks nobody. */
 export function checkFileOffline(cli: Cli, options: CheckFileOptions): Promise<void> {
-  return offline(cli, options, async ({ print, io }) => {
+  return cli.runOffline(options, async ({ print, io }) => {
     const file = await readObjectFile(options.file, io);
     const pools = await poolsOf(file, []);
     print({ file: fileJson(file, pools) }, () => fileText(file, pools));
-    return wrongIn(file, pools);
+    return pools.every(({ well }) => well) ? EXIT.done : EXIT.no;
   });
 }
 
@@ -44,7 +43,7 @@ export async function checkFileInCluster(run: Run, options: CheckFileOptions): P
   const status = exitOf(views);
   if (status !== EXIT.done) return status;
   const known = views.every(({ pools: looked }) => looked !== undefined);
-  return known && wrongIn(file, pools) === undefined ? EXIT.done : EXIT.no;
+  return known && pools.every(({ well }) => well) ? EXIT.done : EXIT.no;
 }
 
 function print(
@@ -63,12 +62,6 @@ function poolsOf({ objects }: ObjectFile, there: readonly TickObject[]): Promise
   const now: EpochMs = systemClock();
   const names = new Set(objects.map(({ name }) => name));
   return timetablesOf(withApplied(there, objects, now), { now, days: DAYS, shown: (name) => names.has(name) });
-}
-
-/** What is wrong with the file, in a sentence; undefined: nothing. */
-export function wrongIn({ file }: ObjectFile, pools: readonly PoolTimetable[]): string | undefined {
-  const bad = pools.filter(({ well }) => !well).map(({ object }) => object);
-  return bad.length === 0 ? undefined : `${file}: not as it should be: ${bad.join(', ')}`;
 }
 
 function fileJson({ file, objects, passedOver }: ObjectFile, pools: readonly PoolTimetable[]): object {

@@ -66,7 +66,7 @@ describe('a file of objects', () => {
     ['no name', pool(''), /^standard input:1: metadata\.name: expected .*got null$/],
     ['a name that none may have', pool('Game_1'), /metadata\.name: expected .*got "Game_1"$/],
     ['a name twice', `${pool('a')}---\n${pool('a')}`, /^standard input:6: .* a stands at standard input:1 already/],
-    ['too long', `# ${'x'.repeat(3_000_000)}`, /^standard input is longer than 2097152 bytes: split it$/],
+    ['too long', `# ${'x'.repeat(3_000_000)}`, /^standard input is longer than 2097152 bytes; split it$/],
     ['too many', 'kind: A\n---\n'.repeat(1_001), /^standard input has 1001 objects; at most 1000 are read/],
   ])('must not be %s', async (_, text, message) => {
     const refused: unknown = await read(text).catch((error: unknown) => error);

@@ -1,7 +1,7 @@
-import { createReadStream } from 'node:fs';
 import { type Document, LineCounter, parseAllDocuments, type Tags } from 'yaml';
 import type { AppliedObject } from '../scaler/dry-run.ts';
 import { shown } from '../schema.ts';
+import { readText } from './input.ts';
 import { BadInputError, type Io } from './io.ts';
 
 /** A GameServerNode of a file, and where it stands: `pools.yaml:12`, `pools.yaml:1 items[2]`. */
@@ -41,8 +41,7 @@ const EXPECTED = `expected objects of Kubernetes as YAML or JSON, of which one a
  * BadInputError that says where; what a spec says is not looked at.
  */
 export async function readObjectFile(path: string, io: Io): Promise<ObjectFile> {
-  const file = path === '-' ? 'standard input' : path;
-  const text = await readText(path, file, io);
+  const { where: file, text } = await readText(path, io, MOST_BYTES);
   const all = documentsOf(text, file).flatMap(({ where, value }) => objectsIn(value, where));
   if (all.length === 0) throw new BadInputError(`${file} is empty: ${EXPECTED}`);
   if (all.length > MOST_OBJECTS) {
@@ -58,27 +57,6 @@ export async function readObjectFile(path: string, io: Io): Promise<ObjectFile> 
   if (objects.length > 0) return { file, objects, passedOver };
   const kinds = [...new Set(passedOver.map(({ kind }) => kind))].join(', ');
   throw new BadInputError(`${file} has no ${KIND}, but ${kinds}: ${EXPECTED}`);
-}
-
-async function readText(path: string, file: string, io: Io): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of path === '-' ? io.input : createReadStream(path)) {
-      const buffer = Buffer.from(chunk as Uint8Array);
-      bytes += buffer.length;
-      if (bytes > MOST_BYTES) throw new BadInputError(`${file} is longer than ${MOST_BYTES} bytes: split it`);
-      chunks.push(buffer);
-    }
-  } catch (error) {
-    if (error instanceof BadInputError) throw error;
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    const why = { ENOENT: 'there is no such file', EISDIR: 'it is a directory', EACCES: 'it may not be read' }[code];
-    throw new BadInputError(`cannot read ${file}: ${why ?? message}; name a file, or - for standard input`, {
-      cause: error,
-    });
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 interface Placed<T> {

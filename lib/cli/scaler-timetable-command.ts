@@ -2,9 +2,7 @@ import { withApplied } from '../scaler/dry-run.ts';
 import { systemClock } from '../time.ts';
 import type { Cli, Run } from './context.ts';
 import { BadInputError, EXIT, type ExitStatus } from './io.ts';
-import { wrongIn } from './scaler-check-file.ts';
 import { readObjectFile } from './scaler-file.ts';
-import { offline } from './scaler-offline.ts';
 import { clustersText, exitOf, type OverOptions, overClusters } from './scaler-over-clusters.ts';
 import { type PoolTimetable, timetableJson, timetablesOf } from './scaler-timetable.ts';
 import { timetablesText } from './scaler-timetable-view.ts';
@@ -21,14 +19,14 @@ export function timetablesOfFile(
   options: OverOptions & { readonly file: string },
   wanted: Wanted,
 ): Promise<void> {
-  return offline(cli, options, async ({ print, io }) => {
+  return cli.runOffline(options, async ({ print, io }) => {
     const file = await readObjectFile(options.file, io);
     const now = systemClock();
     const pools = await timetablesOf(withApplied([], file.objects, now), asked(wanted, now));
     const missing = missingIn(wanted, pools);
     if (missing !== undefined) throw new BadInputError(`${file.file} has no GameServerNode ${missing}`);
     print({ file: file.file, pools: pools.map(timetableJson) }, () => timetablesText(pools));
-    return wrongIn(file, pools);
+    return pools.every(({ well }) => well) ? EXIT.done : EXIT.no;
   });
 }
 

@@ -4,17 +4,10 @@ import { type Course, courseOf } from '../scaler/spec/course.ts';
 import { readSpec } from '../scaler/spec/spec.ts';
 import type { TickObject } from '../scaler/tick.ts';
 import type { Problem } from '../schema.ts';
+import { SCALER } from '../settings.ts';
 import { type EpochMs, isoTime } from '../time.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
-
-/**
- * Questions about the starts of schedules that the timetables of one command may ask, a quarter of a millisecond each, so
- * that it answers within seconds: enough for a schedule of every five minutes over a week. Of many pools each has its part.
- */
-const LOOKS = 3_000;
-/** For each pool, however many there are: 50 schedules a day for more than a week. */
-const LEAST_LOOKS = 600;
 
 /** A pool, and how its target goes on. */
 export interface PoolTimetable {
@@ -41,7 +34,8 @@ export async function timetablesOf(
 ): Promise<PoolTimetable[]> {
   const specs = new Map(objects.map(({ name, spec }) => [name, spec]));
   const outcomes = (await judge(objects, cronTimes)).filter(({ name }) => shown(name));
-  const looks = Math.max(LEAST_LOOKS, Math.floor(LOOKS / Math.max(1, outcomes.length)));
+  const { timetableLooks, leastTimetableLooks } = SCALER;
+  const looks = Math.max(leastTimetableLooks, Math.floor(timetableLooks / Math.max(1, outcomes.length)));
   const until = (now + days * DAY_MS) as EpochMs;
   const timetables = outcomes.map(({ name, status, problems }): PoolTimetable => {
     const state = status.conditions.find(({ type }) => type === 'Valid')?.reason ?? '';

@@ -58,7 +58,8 @@ function reportText(report: AuditReport, mend: boolean): string {
     const rows = stuck.map(({ planId, tasks: reserved, since }) => [planId, reserved, time(since)]);
     parts.push(table(['plan that is stuck', 'reserves tasks', 'since'], rows, ''));
     parts.push(
-      'a stuck plan goes on when its message comes again: berth dead-letters list and redrive, or send the same plan again',
+      'a stuck plan goes on when its message comes again: berth dead-letters list and redrive, or send the same plan again; ' +
+        'berth dead-letters discard gives it up, and what it reserves goes back',
     );
   }
   if (isFine(report) && drifts.length === 0) parts.push('every account says what its tasks hold');

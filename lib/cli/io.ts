@@ -33,6 +33,21 @@ export class BadInputError extends Error {
   override readonly name = 'BadInputError';
 }
 
+/**
+ * Whether somebody says yes to `question`, on the next line of the input. Throws BadInputError if nobody watches who could be
+ * asked.
+ */
+export async function confirmed({ terminal, err, input }: Io, question: string): Promise<boolean> {
+  if (!terminal) throw new BadInputError(`nobody is there to be asked: ${question}? Add --yes to say so beforehand`);
+  err(`${question}? [y/N] `);
+  let answer = '';
+  for await (const chunk of input) {
+    answer += String(chunk);
+    if (answer.includes('\n')) break;
+  }
+  return /^\s*y(es)?\s*(\n|$)/i.test(answer);
+}
+
 /** A line that shows how far something has come. */
 export interface Progress {
   at(value: number, of?: number): void;

@@ -1,5 +1,6 @@
+import { PassThrough } from 'node:stream';
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BerthBed, startBerthBed } from '../../test/support/berth-bed.ts';
 import { berthCommand } from '../../test/support/command.ts';
 import { quarantine } from '../store/queue.ts';
@@ -56,4 +57,64 @@ it('berth dead-letters redrives plans, and not a second time unless told to', as
   });
   expect(await berth('dead-letters', 'redrive', '--all', '--again')).toMatchObject({ status: 0 });
   expect((await berth('dead-letters', 'list')).out).toBe('dead-letters: nothing\n');
+});
+
+describe('berth dead-letters discard', () => {
+  const letter = async (body: object | string) => {
+    const { MessageId = '' } = await bed.sqs.send(
+      new SendMessageCommand({
+        ...{ QueueUrl: bed.queues.plansDead, MessageBody: typeof body === 'string' ? body : JSON.stringify(body) },
+        ...{ MessageGroupId: 'night', MessageDeduplicationId: `d${sent++}` },
+      }),
+    );
+    return MessageId;
+  };
+  const planOf = (planId: string) => ({
+    ...{ planId, pool: 'night' },
+    placements: [{ taskId: `${planId}-t`, serviceId: 'web', slot: sent, nodeId: 'n1' }],
+  });
+  let sent = 0;
+  beforeAll(async () => {
+    await bed.berth.registerPool({ pool: 'night' });
+    await bed.berth.registerNode({ pool: 'night', nodeId: 'n1', capacity: { cpu: 10 } });
+    await bed.berth.push(planOf('ended'));
+    await bed.applyWaiting();
+  });
+
+  it('gives plans up, says what has become of each, and leaves what is no plan unless told to', async () => {
+    const [ended, waits, nonsense] = [await letter(planOf('ended')), await letter(planOf('waits')), await letter('x')];
+    const ran = await berth('dead-letters', 'discard', '--all', '--yes');
+    expect(ran).toMatchObject({ status: 3, err: '' });
+    expect(ran.out.split('\n')).toEqual([
+      'discarded 2 messages',
+      `${ended}: plan ended had its result: applied`,
+      `${waits}: plan waits was given up: rejected, nothing of it was committed`,
+      expect.stringMatching(new RegExp(`^${nonsense}: it is no plan: .*; redrive sends it to the quarantine, force`)),
+      '',
+    ]);
+    expect(await berth('dead-letters', 'discard', nonsense, '--yes', '--force')).toMatchObject({
+      ...{ status: 0, out: `discarded 1 message\n${nonsense}: no plan\n` },
+    });
+    expect(JSON.parse((await berth('dead-letters', 'discard', 'gone', '--yes', '--json')).out)).toMatchObject([
+      { messageId: 'gone', stored: false, refusal: expect.stringMatching(/not among/) },
+    ]);
+  });
+
+  it('asks first, and does nothing without a yes', async () => {
+    const id = await letter(planOf('asked'));
+    const asked = (answer: string) => berthCommand(bed.env, ['dead-letters', 'discard', id], answer, new PassThrough());
+    for (const answer of ['n\n', '\n', '', 'yesterday\n']) {
+      expect(await asked(answer)).toEqual({
+        ...{ status: 3, out: '' },
+        err: 'give up 1 message, for good? [y/N] nothing was done\n',
+      });
+    }
+    expect(await berth('dead-letters', 'discard', id)).toMatchObject({
+      ...{ status: 2, err: expect.stringMatching(/nobody is there to be asked: give up 1 message.*--yes/) },
+    });
+    expect(await berth('dead-letters', 'discard', '--yes')).toMatchObject({ status: 2 });
+    expect(await bed.berth.result('asked')).toBeUndefined();
+    expect(await asked('Yes\n')).toMatchObject({ status: 0, out: expect.stringMatching(/^discarded 1 message\n/) });
+    expect((await berth('dead-letters', 'list')).out).toBe('dead-letters: nothing\n');
+  });
 });

@@ -2,7 +2,8 @@ import { Command } from 'commander';
 import type { Redriven, SetAside, SetAsideMessage } from '../client/index.ts';
 import { clip } from '../schema.ts';
 import { type Cli, type CommonOptions, commandOf, type Run } from './context.ts';
-import { BadInputError, EXIT } from './io.ts';
+import { giveUpCommand, whichOf } from './give-up-command.ts';
+import { EXIT } from './io.ts';
 import { whole } from './pool-commands.ts';
 import { counted, fields, table, time } from './table.ts';
 
@@ -11,7 +12,8 @@ interface Place {
   readonly name: string;
   readonly description: string;
   readonly queue: 'plansDead' | 'quarantine';
-  readonly of: (berth: Run['berth']) => SetAside;
+  readonly of: (berth: Run['berth']) => Omit<SetAside, 'discard'>;
+  readonly discard: (cli: Cli) => Command;
 }
 
 const QUARANTINE: Place = {
@@ -19,6 +21,7 @@ const QUARANTINE: Place = {
   description: 'messages that were no plans, or could never be decided',
   queue: 'quarantine',
   of: (berth) => berth.quarantine,
+  discard: discardCommand,
 };
 
 const DEAD_LETTERS: Place = {
@@ -26,6 +29,7 @@ const DEAD_LETTERS: Place = {
   description: 'plans that were received too often without a result',
   queue: 'plansDead',
   of: (berth) => berth.deadLetters,
+  discard: giveUpCommand,
 };
 
 /** `berth quarantine` and `berth dead-letters`. */
@@ -36,7 +40,7 @@ export function setAsideCommands(cli: Cli): Command[] {
       .addCommand(listCommand(cli, place))
       .addCommand(showCommand(cli, place))
       .addCommand(redriveCommand(cli, place))
-      .addCommand(discardCommand(cli, place)),
+      .addCommand(place.discard(cli)),
   );
 }
 
@@ -107,10 +111,7 @@ function redriveCommand(cli: Cli, { of, queue }: Place): Command {
       cli.run(
         options,
         async ({ berth, print }) => {
-          if ((all ?? false) === messageIds.length > 0) {
-            throw new BadInputError('which messages? Name their ids, or --all for all of them');
-          }
-          const outcomes = await of(berth).redrive(all ? 'all' : messageIds, { again });
+          const outcomes = await of(berth).redrive(whichOf(messageIds, all), { again });
           print(outcomes, () => outcomesText(outcomes));
           return outcomes.every(({ refusal }) => refusal === undefined) ? EXIT.done : EXIT.no;
         },
@@ -119,21 +120,21 @@ function redriveCommand(cli: Cli, { of, queue }: Place): Command {
     );
 }
 
-function discardCommand(cli: Cli, { of, queue }: Place): Command {
+function discardCommand(cli: Cli): Command {
   return commandOf('discard', 'delete messages for good')
     .argument('<messages...>', 'their ids, from the list')
     .action((messageIds: string[], options: CommonOptions) =>
       cli.run(
         options,
         async ({ berth, print }) => {
-          const gone = await of(berth).discard(messageIds);
+          const gone = await berth.quarantine.discard(messageIds);
           const missing = messageIds.filter((id) => !gone.includes(id));
           print({ discarded: gone, missing }, () =>
             [`discarded ${counted(gone.length, 'message')}`, ...missing.map((id) => `${id} was not found`)].join('\n'),
           );
           return missing.length === 0 ? EXIT.done : EXIT.no;
         },
-        [queue],
+        ['quarantine'],
       ),
     );
 }

@@ -13,6 +13,7 @@ import { type AuditOptions, type AuditReport, audit } from './audit.ts';
 import { changeNode } from './change-node.ts';
 import { checkAgainstState, type PlanCheck } from './check.ts';
 import { type Connection, type ConnectOptions, openConnection } from './connection.ts';
+import { type DeadLetters, deadLetters } from './dead-letters.ts';
 import { inspectNode, type NodeDetails, type PlanRecord, readPlanRecord } from './inspect.ts';
 import { scanTasks } from './node-tasks.ts';
 import { changePool, type PoolChange, readPool, readPools, registerPool } from './pools.ts';
@@ -110,8 +111,8 @@ export interface OperatorCalls {
   audit(pool: string, options?: AuditOptions): Promise<AuditReport>;
   /** Messages that were no plans, or could never be decided. */
   readonly quarantine: SetAside;
-  /** Plans that were received too often without a result. */
-  readonly deadLetters: SetAside;
+  /** Plans that were received too often without a result: to be redriven, or given up. */
+  readonly deadLetters: DeadLetters;
   /** Every task of a pool, in no order, by reading the whole table: for audits and tests. */
   tasks(pool: string): AsyncIterable<Task>;
 }
@@ -204,7 +205,7 @@ export function berthOver(connection: Connection): Berth {
       return audit(connection, pooled(pool), options);
     },
     quarantine: setAside(connection, 'quarantine'),
-    deadLetters: setAside(connection, 'plansDead'),
+    deadLetters: deadLetters(connection),
     tasks: (pool) => scanTasks(connection, pooled(pool)),
 
     ...historyCalls(connection),

@@ -24,6 +24,7 @@ export {
 export { NodeChangeError } from './change-node.ts';
 export { type PlanCheck, PlanUnusableError } from './check.ts';
 export type { ConnectOptions } from './connection.ts';
+export type { DeadLetters, Discarded } from './dead-letters.ts';
 export type { NodeDetails, PlanRecord } from './inspect.ts';
 export { NodeNotFoundError } from './nodes.ts';
 export type { PlanUnderWay } from './plans-under-way.ts';

@@ -16,7 +16,7 @@ export interface PlanUnderWay {
   /**
    * Nobody goes on with it: it is under way for an hour, or for longer than is known, and has not moved while it was looked
    * at. It goes on, to its end or back, when its message is delivered again: from the dead-letter queue, or sent
-   * again unchanged by whoever made the plan.
+   * again unchanged by whoever made the plan. It is turned back when its message there is discarded.
    */
   readonly stuck: boolean;
 }

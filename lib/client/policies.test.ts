@@ -12,10 +12,16 @@ import {
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type BerthBed, startBerthBed } from '../../test/support/berth-bed.ts';
+import { faultyClient } from '../../test/support/faulty-client.ts';
+import { deliveryOf } from '../../test/support/plans.ts';
+import { applyPlans } from '../plans/apply.ts';
+import { WindowCache } from '../plans/window-cache.ts';
+import { planStore } from '../store/plan-store.ts';
 import { quarantine } from '../store/queue.ts';
 import { DEFAULT_PREFIX, queuePhysicalName } from '../store/tables.ts';
+import type { EpochMs } from '../time.ts';
 import { berthOver } from './berth.ts';
-import { type Berth, SweepFailedError } from './index.ts';
+import { type Berth, type PlanInput, SweepFailedError } from './index.ts';
 
 /** What each policy of docs/policies grants, as `action resource`. */
 function grantedBy(policy: string): string[] {
@@ -145,6 +151,7 @@ async function asOperator(): Promise<void> {
   await berth.check(newPlan());
   await berth.planRecord('plan-0');
   await berth.audit('prod', { mend: true });
+  await giveUpPlan();
   await quarantine(bed.sqs, bed.queues.quarantine, 'x', { reason: 'r', messageId: 'm', group: 'prod', source: 's' });
   const letter = { QueueUrl: bed.queues.plansDead, MessageGroupId: 'prod', MessageBody: '{}' };
   await bed.sqs.send(new SendMessageCommand({ ...letter, MessageDeduplicationId: 'd' }));
@@ -164,6 +171,27 @@ async function asOperator(): Promise<void> {
     await messages.list();
     await messages.redrive('all');
   }
+}
+
+/** Gives up a plan that has reserved new tasks and the stop of one that is there. */
+async function giveUpPlan(): Promise<void> {
+  const there = await placed({ nodeId: 'n4' });
+  const { planId, placements } = newPlan();
+  const [one] = placements;
+  const many = Array.from({ length: 210 }, (_, at) => ({ ...one, taskId: `${planId}-${at}`, slot: 10_000 + at }));
+  const plan = { planId, pool: 'prod', allAtOnce: true, stops: [there], placements: many };
+  const { client, killed } = faultyClient(bed.connection.dynamo, ({ name }) =>
+    name === 'TransactWriteItems' ? 'kill-after' : undefined,
+  );
+  const applied = applyPlans([deliveryOf(plan as PlanInput)], {
+    store: planStore(client, bed.database.tables),
+    ...{ clock: bed.connection.clock, deadline: (bed.now + 60_000) as EpochMs, sleep: async () => undefined },
+    ...{ random: () => 0.5, pools: new Map(), windows: new WindowCache() },
+  });
+  expect(await Promise.race([applied, killed])).toBe('killed');
+  const letter = { QueueUrl: bed.queues.plansDead, MessageGroupId: 'prod', MessageBody: JSON.stringify(plan) };
+  await bed.sqs.send(new SendMessageCommand({ ...letter, MessageDeduplicationId: planId }));
+  expect(await berth.deadLetters.discard('all')).toMatchObject([{ result: { status: 'rejected' } }]);
 }
 
 describe('the policy of docs/policies for', () => {

@@ -39,10 +39,12 @@ export interface SetAside {
   discard(messageIds: readonly string[]): Promise<string[]>;
 }
 
+/** Seconds for which what is received is out of everybody's way: longer than a listing or a redrive takes. */
+const HELD_SECONDS = 120;
+
 const RECEIVE = {
   MaxNumberOfMessages: PLATFORM.fifoBatch,
-  /** Seconds for which what is received is out of everybody's way: longer than a listing or a redrive takes. */
-  VisibilityTimeout: 120,
+  VisibilityTimeout: HELD_SECONDS,
   MessageAttributeNames: ['All'],
   MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId'],
 } satisfies Omit<ReceiveMessageCommandInput, 'QueueUrl'>;
@@ -103,25 +105,27 @@ async function redrive(
 
 /**
  * Does `one` to each of the messages that are `wanted`, or to all; what it takes is deleted. The queue is gone through a
- * part at a time, as long as something is taken: of a pool in the dead-letter queue the next ten show only then.
+ * part at a time, as long as something is taken: of a pool in the dead-letter queue the next ten show only then. What
+ * takes long calls `hold` every now and then, lest messages be received by others meanwhile.
  */
-async function untilFound(
+export async function untilFound(
   connection: Connection,
   queue: 'plansDead' | 'quarantine',
   wanted: ReadonlySet<string> | undefined,
-  one: (entry: SetAsideEntry, take: () => Promise<void>) => Promise<void>,
+  one: (entry: SetAsideEntry, take: () => Promise<void>, hold: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const left = wanted && new Set(wanted);
   let taken = 0;
   do {
     taken = 0;
-    await borrow(connection, queue, MOST_AT_ONCE, async (entries, remove) => {
+    await borrow(connection, queue, MOST_AT_ONCE, async (entries, remove, hold) => {
       for (const entry of entries) {
         if (left && !left.delete(entry.message.messageId)) continue;
-        await one(entry, async () => {
+        const take = async () => {
           await remove(entry);
           taken++;
-        });
+        };
+        await one(entry, take, hold);
       }
     });
   } while (taken > 0 && left?.size !== 0);
@@ -166,9 +170,13 @@ export async function borrow<T>(
   connection: Connection,
   queue: 'plansDead' | 'quarantine' | 'reaperFailures',
   limit: number,
-  use: (entries: readonly SetAsideEntry[], remove: (entry: SetAsideEntry) => Promise<void>) => Promise<T>,
+  use: (
+    entries: readonly SetAsideEntry[],
+    remove: (entry: SetAsideEntry) => Promise<void>,
+    hold: () => Promise<void>,
+  ) => Promise<T>,
 ): Promise<T> {
-  const { sqs, pollSeconds } = connection;
+  const { sqs, pollSeconds, clock } = connection;
   const QueueUrl = connection.queueUrl(queue);
   const received: Message[] = [];
   const gone = new Set<string>();
@@ -178,6 +186,14 @@ export async function borrow<T>(
       gone.add(ReceiptHandle);
     }
   };
+  const heldBack = () =>
+    received.flatMap(({ ReceiptHandle }) => ReceiptHandle ?? []).filter((handle) => !gone.has(handle));
+  let heldAt: number = clock();
+  const hold = async () => {
+    if (clock() - heldAt < HOLD_MS) return;
+    heldAt = clock();
+    await changeVisibility(connection, QueueUrl, heldBack(), HELD_SECONDS);
+  };
   const receive = new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: pollSeconds, ...RECEIVE });
   try {
     while (received.length < limit) {
@@ -185,19 +201,27 @@ export async function borrow<T>(
       if (Messages.length === 0) break;
       received.push(...Messages);
     }
-    return await use(entriesOf(received).slice(0, limit), remove);
+    return await use(entriesOf(received).slice(0, limit), remove, hold);
   } finally {
-    const handles = received.flatMap(({ ReceiptHandle }) => ReceiptHandle ?? []).filter((handle) => !gone.has(handle));
-    await giveBack(connection, QueueUrl, handles);
+    // What cannot be given back is back when its visibility ends.
+    await changeVisibility(connection, QueueUrl, heldBack(), 0);
   }
 }
 
-/** What cannot be given back is back when its visibility ends. */
-async function giveBack({ sqs }: Connection, QueueUrl: string, handles: readonly string[]): Promise<void> {
+/** Milliseconds after which what is held is held anew: a quarter of how long it would stay so. */
+const HOLD_MS = HELD_SECONDS * 250;
+
+/** Has messages be received by others after so many seconds from now. */
+async function changeVisibility(
+  { sqs }: Connection,
+  QueueUrl: string,
+  handles: readonly string[],
+  VisibilityTimeout: number,
+): Promise<void> {
   for (let at = 0; at < handles.length; at += PLATFORM.fifoBatch) {
     const Entries = handles
       .slice(at, at + PLATFORM.fifoBatch)
-      .map((ReceiptHandle, Id) => ({ Id: String(Id), ReceiptHandle, VisibilityTimeout: 0 }));
+      .map((ReceiptHandle, Id) => ({ Id: String(Id), ReceiptHandle, VisibilityTimeout }));
     await retrying(() => sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl, Entries })));
   }
 }

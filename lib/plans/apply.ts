@@ -166,7 +166,7 @@ export async function applyPlans(deliveries: readonly Delivery[], context: Apply
         alone = true;
       } else if (error.name === 'PermanentError' && tried && mayBeTooMuch(error, tried)) {
         allowance = Math.max(FEWEST_ACTIONS, Math.floor(Math.min(allowance, countWrites(tried)) / 2));
-      } else if (error.name === 'PermanentError' && turnBack(facts, first)) {
+      } else if (error.name === 'PermanentError' && !first.givenUp && turnBack(facts, first)) {
         doomed = { delivery: first, reason: error.message };
       } else if (error.name === 'PermanentError') {
         parked.push({ delivery: first, reason: error.message });

@@ -13,4 +13,9 @@ export interface Delivery {
   /** Of the content, for telling a redelivery from another plan of the same id. */
   readonly fingerprint: string;
   readonly receivedAt: EpochMs;
+  /**
+   * Somebody gives the plan up: what of it is committed stays, what it has reserved goes back, and every node that is not
+   * committed is refused. Its result says so, whatever the state of the pool.
+   */
+  readonly givenUp?: boolean;
 }

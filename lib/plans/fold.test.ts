@@ -183,6 +183,8 @@ describe('a plan id that is in use', () => {
       from: 0,
       to: 0,
       step: 0,
+      index: 7,
+      beside: false,
       tally,
       pending: tally,
     });

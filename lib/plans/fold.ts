@@ -74,8 +74,9 @@ export function foldPlans(
     const plan = 'plan' in delivery.content ? delivery.content.plan : undefined;
     const progress = facts.progress.get(delivery.planId);
     const begun = progress !== undefined && progress !== 'none';
-    if (begun || (plan && facts.pool !== 'missing' && isStaged(plan, allowance))) {
-      // A plan of several transactions has them to itself; what came before it is committed first.
+    const apart = delivery.givenUp || (plan && isStaged(plan, allowance));
+    if (begun || (apart && facts.pool !== 'missing')) {
+      // A plan of several transactions has them to itself; what came before it is committed first. So has one that is given up.
       if (decided.length === 0 && !isNeedy(needs)) return foldStaged(delivery, plan, facts, now, allowance);
       break;
     }
@@ -104,7 +105,7 @@ export function foldPlans(
   return { kind: 'group', decided, commit: commitOf(ledger, facts.pool, now, results), marked, withheld };
 }
 
-/** The next step of a plan that takes several transactions. */
+/** The next step of a plan that takes several transactions, or back. */
 function foldStaged(delivery: Delivery, plan: Plan | undefined, facts: Facts, now: EpochMs, allowance: number): Fold {
   const progress = facts.progress.get(delivery.planId);
   if (progress === undefined) {
@@ -112,7 +113,7 @@ function foldStaged(delivery: Delivery, plan: Plan | undefined, facts: Facts, no
     needs.progress.add(delivery.planId);
     return { kind: 'needs', needs };
   }
-  if (!plan || (progress !== 'none' && progress.fingerprint !== delivery.fingerprint)) {
+  if (progress !== 'none' && (!plan || progress.fingerprint !== delivery.fingerprint)) {
     return {
       kind: 'stuck',
       reason: `another plan of the id ${delivery.planId} is under way; give every plan an id of its own`,
@@ -132,6 +133,7 @@ function foldStaged(delivery: Delivery, plan: Plan | undefined, facts: Facts, no
       };
     }
   }
+  if (!plan) throw new Error(`message of plan ${delivery.planId} is no plan, and was not found to be invalid`);
   if (facts.pool === 'missing') throw new Error(`plan ${delivery.planId} is staged in a pool that is not there`);
   const step = nextStep(delivery, plan, progress === 'none' ? undefined : progress, facts, facts.pool, now, allowance);
   if (step.kind === 'needs') return step;

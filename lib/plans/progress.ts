@@ -32,6 +32,20 @@ export function addTallies(a: Tally, b: Tally): Tally {
 }
 
 /**
+ * Refusals of a plan that say why in full: a message may name a task with the longest of ids, and the item that all of them
+ * stand in holds 400 KB (`tooManyNames` in check-plan.ts bounds the rest). Those after them have their codes.
+ */
+const MOST_MESSAGES = 250;
+const NOT_TOLD = `the code says why: only the first ${MOST_MESSAGES} refusals of a plan are told in full`;
+
+export function withRefusals(tally: Tally, refused: readonly RejectedNode[]): Tally {
+  const told = refused.map((each, at) =>
+    tally.rejected.length + at < MOST_MESSAGES ? each : { ...each, message: NOT_TOLD },
+  );
+  return { ...tally, rejected: [...tally.rejected, ...told] };
+}
+
+/**
  * How far a plan past one transaction has come: stored under the plan's id until its result takes the place, written by
  * every transaction of the plan, so that a redelivery goes on where a crash left it.
  */
@@ -50,6 +64,10 @@ export interface Progress {
   readonly to: number;
   readonly step: number;
   readonly tally: Tally;
+  /** The pool's index of the last transaction of the plan: of another one, others have committed since. */
+  readonly index: number;
+  /** Whether that has ever been so: the plan was left in the middle. */
+  readonly beside: boolean;
   /** What the parts that are being reserved add once they are committed. */
   readonly pending: Tally;
 }

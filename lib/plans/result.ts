@@ -28,7 +28,8 @@ export const planResultSchema = z.strictObject({
       /**
        * The first rule that failed: node-not-found, node-down, node-disconnected, node-not-ready, task-conflict,
        * node-ineligible, cores, max-tasks, port-collision, device-unavailable, device-oversubscribed, volume-conflict, or the
-       * name of the resource that was short (cpu, memory, disk, or the user's own).
+       * name of the resource that was short (cpu, memory, disk, or the user's own). `discarded`: none, an operator gave the
+       * plan up before this node was committed.
        */
       code: z.string(),
       message: z.string(),

@@ -8,7 +8,7 @@ import type { Delivery } from './delivery.ts';
 import { alsoNeeds, type Facts, isNeedy, type Needs, noNeeds } from './facts.ts';
 import { type Commit, commitOf, copyOf, countWrites, type Ledger, newLedger } from './ledger.ts';
 import type { Plan } from './plan.ts';
-import { addTallies, NO_TALLY, type Progress, type Tally } from './progress.ts';
+import { addTallies, NO_TALLY, type Progress, type Tally, withRefusals } from './progress.ts';
 import type { PlanResult } from './result.ts';
 import { carryOut, giveBack, needsOfAll, type Order, ordersOf, reserve, type StepOutcome } from './steps.ts';
 import { fits, OWN_ACTIONS, REFUSAL_ACTIONS, type Run } from './transaction.ts';
@@ -50,6 +50,7 @@ export function nextStep(
     now,
     room: allowance - OWN_ACTIONS,
     ledger: newLedger(),
+    beside: stored !== undefined && (stored.beside || stored.index !== pool.index),
     allRead: false,
     marked: [],
     withheld: [],
@@ -62,6 +63,8 @@ export function nextStep(
     from: 0,
     to: 0,
     step: 0,
+    index: pool.index,
+    beside: false,
     tally: NO_TALLY,
     pending: NO_TALLY,
   };
@@ -86,8 +89,10 @@ type Turn =
 function turnOf(run: Run, progress: Progress): Turn {
   switch (progress.phase) {
     case 'deciding':
-      return decide(run, progress);
+      return run.delivery.givenUp ? { kind: 'ended', tally: givenUpTally(run, progress) } : decide(run, progress);
     case 'reserving':
+      // Committed with the first step back: a crash before it leaves the plan to be taken up either way.
+      if (run.delivery.givenUp) return { kind: 'on', progress: { ...progress, phase: 'undoing' } };
       return reserveOrders(run, progress);
     case 'finishing':
       return carryOutOrders(run, progress);
@@ -96,6 +101,22 @@ function turnOf(run: Run, progress: Progress): Turn {
   }
 }
 
+/** What a plan that is given up comes to, nothing of it being reserved any more: each node that is not committed refuses it. */
+function givenUpTally({ plan, parts }: Run, { from, tally }: Progress): Tally {
+  const refused = new Set(tally.rejected.map(({ nodeId }) => nodeId));
+  // Of an all-at-once plan in this phase nothing is committed, wherever deciding has come to.
+  const rest = parts.slice(plan.allAtOnce ? 0 : from).filter(({ nodeId }) => !refused.has(nodeId));
+  return withRefusals(
+    tally,
+    rest.map(({ nodeId }) => rejectionOf(nodeId, GIVEN_UP)),
+  );
+}
+
+const GIVEN_UP = {
+  code: 'discarded',
+  message: 'an operator gave the plan up before it was committed here: plan again',
+};
+
 function commitStep(
   run: Run,
   stored: Progress | undefined,
@@ -103,9 +124,10 @@ function commitStep(
   result: PlanResult | undefined,
 ): Staged {
   const over = stored?.version ?? 0;
-  const { delivery, ledger, facts, marked, withheld } = run;
+  const { delivery, ledger, pool, beside, marked, withheld } = run;
   const results = result ? [{ result, fingerprint: delivery.fingerprint, over }] : [];
-  const commit = commitOf(ledger, facts.pool, run.now, results, progress && { ...progress, version: over + 1 });
+  const written = progress && { ...progress, version: over + 1, index: pool.index + 1, beside };
+  const commit = commitOf(ledger, pool, run.now, results, written);
   return { kind: 'step', commit, result, marked, withheld };
 }
 
@@ -163,13 +185,6 @@ function needsAhead({ plan, parts, ledger, facts, pool, now }: Run, { from }: Pr
   return needs;
 }
 
-/**
- * Refusals of a plan that say why in full: a message may name a task with the longest of ids, and the item that all of them
- * stand in holds 400 KB (`tooManyNames` in check-plan.ts bounds the rest). Those after them have their codes.
- */
-const MOST_MESSAGES = 250;
-const NOT_TOLD = `the code says why: only the first ${MOST_MESSAGES} refusals of a plan are told in full`;
-
 function refuse(
   run: Run,
   progress: Progress,
@@ -185,12 +200,8 @@ function refuse(
   run.ledger = trial;
   run.marked.push(...verdicts.marked);
   run.withheld.push(...verdicts.withheld);
-  const told = progress.tally.rejected.length < MOST_MESSAGES;
-  const tally = addTallies(progress.tally, {
-    ...NO_TALLY,
-    rejected: [told ? rejected : { ...rejected, message: NOT_TOLD }],
-    ineligible: verdicts.marked.map(({ nodeId }) => nodeId),
-  });
+  const ineligible = verdicts.marked.map(({ nodeId }) => nodeId);
+  const tally = addTallies(withRefusals(progress.tally, [rejected]), { ...NO_TALLY, ineligible });
   return { kind: 'on', progress: { ...next, tally } };
 }
 
@@ -278,7 +289,7 @@ function giveOrdersBack(run: Run, progress: Progress): Turn {
     run,
     progress,
     orders,
-    (order, ledger) => giveBack(order, plan, ledger, facts, pool, now),
+    (order, ledger) => giveBack(order, plan, ledger, facts, pool, now, run.beside),
     (current) => ({ ...current, step: current.step - 1 }),
   );
   if ('needs' in taken) return { kind: 'needs', needs: taken.needs };

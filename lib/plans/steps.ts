@@ -1,6 +1,7 @@
 import { type Account, type Exchange, exchanged } from '../nodes/account.ts';
 import { FREE } from '../nodes/claims.ts';
 import type { Pool } from '../nodes/pool.ts';
+import { amountOf } from '../nodes/resources.ts';
 import { holdingOf } from '../tasks/holding.ts';
 import { isTerminal, laterDesired } from '../tasks/states.ts';
 import type { Task } from '../tasks/task.ts';
@@ -149,9 +150,15 @@ function enterChanged(
   enterTask(key, { ...rest, desiredState: wanted, desiredAt }, ledger, facts);
 }
 
-/** Whether somebody else holds by now what `takes` would have again. */
-function isTakenIn({ claims, sharers }: Account, { takes }: Exchange): boolean {
-  return takes.some(({ taskId, claims: asked }) =>
+/**
+ * Whether somebody else holds by now what an exchange would have again. An amount has no holder: that there is less of it
+ * than was given says so only where others were `beside` the plan, for otherwise it is the node that has become smaller.
+ */
+function isTakenIn(account: Account, exchange: Exchange, beside: boolean): boolean {
+  const { claims, sharers, free } = account;
+  const after = Object.entries(exchanged(account, exchange).free);
+  if (beside && after.some(([name, left]) => left < Math.min(0, amountOf(free, name)))) return true;
+  return exchange.takes.some(({ taskId, claims: asked }) =>
     asked.some(({ key, kind, mode }) => {
       const holder = claims.get(key) ?? FREE;
       // Beside its holder a port is held by who ignores collisions.
@@ -163,7 +170,10 @@ function isTakenIn({ claims, sharers }: Account, { takes }: Exchange): boolean {
   );
 }
 
-/** Gives a reserved order back: everything is as it was before, unless the task has ended meanwhile. */
+/**
+ * Gives a reserved order back: everything is as it was before, unless the task has ended meanwhile. `beside`: others have
+ * committed since it was reserved.
+ */
 export function giveBack(
   { part, kind, order }: Order,
   plan: Plan,
@@ -171,6 +181,7 @@ export function giveBack(
   facts: Facts,
   pool: Pool,
   now: EpochMs,
+  beside: boolean,
 ): StepOutcome {
   const needs = needsOf(part, order, ledger, facts, now);
   if (needs) return needs;
@@ -202,7 +213,7 @@ export function giveBack(
           : { gives: task.released ? [] : [holdingOf(task)], takes: restored.released ? [] : [holdingOf(restored)] };
       const account = accountAfter(part.nodeId, ledger, facts, now);
       // It was left in the middle, and others have taken what it had given: two cannot hold it, so the order stands.
-      if (account && account !== 'missing' && isTakenIn(account, exchange)) {
+      if (account && account !== 'missing' && isTakenIn(account, exchange, beside)) {
         enterChanged(key, task, order, ledger, facts, now);
         return DONE;
       }

@@ -35,6 +35,8 @@ export interface Run {
   /** Actions that it may hold besides the plan's own. */
   readonly room: number;
   ledger: Ledger;
+  /** Whether the pool had commits of others since the plan was begun: what it has given may be taken. */
+  readonly beside: boolean;
   /** Whether what all parts to come need is known: asked once, not once a part, of a plan that may have 20,000. */
   allRead: boolean;
   readonly marked: Scored[];

@@ -72,6 +72,9 @@ const progressSchema = z.object({
   from: z.int(),
   to: z.int(),
   step: z.int(),
+  /** Not there in what an earlier version wrote: who was beside it then nobody knows. */
+  index: z._default(z.int(), 0),
+  beside: z._default(z.boolean(), true),
   tally: tallySchema,
   pending: tallySchema,
 });

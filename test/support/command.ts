@@ -12,6 +12,7 @@ export async function berthCommand(
   env: Readonly<Record<string, string | undefined>>,
   words: readonly string[],
   input = '',
+  terminal?: NodeJS.WritableStream,
 ): Promise<Ran> {
   let [out, err] = ['', ''];
   const status = await run(words, {
@@ -25,6 +26,7 @@ export async function berthCommand(
       yield Buffer.from(input);
     })(),
     env,
+    terminal,
   });
   return { status, out, err };
 }

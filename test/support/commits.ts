@@ -67,7 +67,7 @@ export function resultOf({ pool, index }: Pool, planId: string, over: number): R
 
 export function progressOf(planId: string, version: number): Progress {
   const rest = { phase: 'deciding', from: version, to: 0, step: 0, tally: NO_TALLY, pending: NO_TALLY } as const;
-  return { planId: planId as PlanId, fingerprint: 'f', version, ...rest };
+  return { planId: planId as PlanId, fingerprint: 'f', version, ...rest, index: version, beside: version % 2 === 1 };
 }
 
 /** A result as it is shown: without what it took the place of. */

@@ -1,45 +1,8 @@
 import type { AutoScalingGroup } from '@aws-sdk/client-auto-scaling';
 import { expect, it } from 'vitest';
 import { groupNamed, managedTags, RecordedAws, serviceError } from '../../cases/scaler/recorded-aws.ts';
-import { cronTimes } from '../cron/croner.ts';
-import type { Provider } from '../scaler/ports.ts';
-import { readSpec } from '../scaler/spec/spec.ts';
-import type { EpochMs } from '../time.ts';
-import { locateMachines, providersOf } from './providers.ts';
-
-const NOW = Date.parse('2026-01-15T12:00:00Z') as EpochMs;
-
-function providerOf(aws: RecordedAws, spec: object): Provider {
-  const read = readSpec({ replicas: 1, ...spec }, cronTimes);
-  if (!('spec' in read)) throw new Error(JSON.stringify(read.problems));
-  const { eks, autoScaling } = aws;
-  const context = { cluster: 'game', eks, autoScaling, resolveService: async () => undefined, clock: () => NOW };
-  return providersOf(context)('game', read.spec);
-}
-
-const eks = (aws: RecordedAws, config: object = {}) =>
-  providerOf(aws, { provider: 'eks', config: { nodegroup: 'fast', ...config } });
-const asg = (aws: RecordedAws) => providerOf(aws, { provider: 'asg', config: { autoScalingGroup: 'own' } });
-
-/** A node group that runs two machines of at most four, and a group that is nobody's but ours. */
-function world(more: Parameters<typeof groupNamed>[2] = {}): RecordedAws {
-  const aws = new RecordedAws();
-  aws.groups.set(
-    'eks-fast',
-    groupNamed(
-      'eks-fast',
-      { 'i-1': 'InService', 'i-2': 'InService' },
-      { MinSize: 1, MaxSize: 4, Tags: managedTags('game', 'fast'), ...more },
-    ),
-  );
-  aws.groups.set('own', groupNamed('own', { 'i-8': 'InService', 'i-9': 'Standby' }, { DesiredCapacity: 1 }));
-  aws.nodegroups.set('fast', {
-    nodegroupName: 'fast',
-    status: 'ACTIVE',
-    resources: { autoScalingGroups: [{ name: 'eks-fast' }] },
-  });
-  return aws;
-}
+import { asg, contextOf, eks, NOW, specOf, world } from '../../test/support/provider-bed.ts';
+import { providersOf } from './providers.ts';
 
 it('tells a managed group by one look at the groups of the cluster, and asks EKS before it is changed', async () => {
   const aws = world();
@@ -192,122 +155,6 @@ it('has a problem with a group that there is not', async () => {
   await expect(asg(aws).describe()).rejects.toMatchObject({ kind: 'refused' });
 });
 
-it('orders by raising what it has just read', async () => {
-  const aws = world();
-  await eks(aws).increase({ by: 2, from: 2 });
-
-  expect(aws.calls.at(-1)).toEqual({
-    service: 'autoscaling',
-    op: 'SetDesiredCapacity',
-    params: { AutoScalingGroupName: 'eks-fast', DesiredCapacity: 4, HonorCooldown: false },
-  });
-});
-
-it.each([
-  ['up', 3],
-  ['down', 1],
-])('does not order on what somebody has changed meanwhile, %s', async (_, desired) => {
-  const aws = world();
-  const provider = eks(aws);
-  await provider.describe();
-  aws.groups.set('eks-fast', { ...groupNamed('eks-fast', {}), DesiredCapacity: desired });
-
-  await expect(provider.increase({ by: 1, from: 2 })).rejects.toMatchObject({
-    kind: 'conflict',
-    code: 'DesiredCapacityChanged',
-  });
-  expect(aws.operations).not.toContain('SetDesiredCapacity');
-});
-
-it('refuses to order more than fits, none, or less', async () => {
-  const aws = world();
-  for (const by of [3, 0, -1, 1.5, Number.NaN]) {
-    aws.calls = [];
-    await expect(eks(aws).increase({ by })).rejects.toMatchObject({
-      kind: 'refused',
-      code: 'FieldValueInvalid',
-      message: expect.stringMatching(/^increase_size: /),
-    });
-    expect(aws.operations).toEqual(by === 3 ? ['DescribeNodegroup', 'DescribeAutoScalingGroups'] : []);
-  }
-});
-
-it('ends a machine of the group, and lowers the size with it', async () => {
-  const aws = world();
-  await asg(aws).endMachine({ node: 'n', instance: 'i-8' });
-
-  expect(aws.calls.at(-1)).toMatchObject({
-    op: 'TerminateInstanceInAutoScalingGroup',
-    params: { InstanceId: 'i-8', ShouldDecrementDesiredCapacity: true },
-  });
-  expect(aws.groups.get('own')?.DesiredCapacity).toBe(0);
-});
-
-it('leaves a machine alone that is of another group, stands by, or cannot be told', async () => {
-  const aws = world();
-  await expect(asg(aws).endMachine({ node: 'n', instance: 'i-1' })).rejects.toMatchObject({
-    kind: 'refused',
-    code: 'InstanceNotInGroup',
-  });
-  await expect(asg(aws).endMachine({ node: 'n', instance: 'i-9' })).rejects.toMatchObject({ code: 'InstanceHeld' });
-  await expect(asg(aws).endMachine({ node: 'n' })).rejects.toMatchObject({ code: 'InstanceUnknown' });
-  expect(aws.operations).not.toContain('TerminateInstanceInAutoScalingGroup');
-});
-
-it.each(['Terminating', 'Terminating:Wait', 'Terminated', undefined])(
-  'has ended a machine that is %s',
-  async (state) => {
-    const aws = world();
-    aws.groups.set('own', groupNamed('own', state === undefined ? {} : { 'i-8': state }));
-
-    await asg(aws).endMachine({ node: 'n', instance: 'i-8' });
-
-    expect(aws.operations).not.toContain('TerminateInstanceInAutoScalingGroup');
-  },
-);
-
-it('has ended a machine that Auto Scaling knows no more by the time that it is asked', async () => {
-  const aws = world();
-  const message = 'Instance Id not found - No managed instance found for instance ID i-8';
-  aws.faults.set('TerminateInstanceInAutoScalingGroup', { error: serviceError('ValidationError', message) });
-  await expect(asg(aws).endMachine({ node: 'n', instance: 'i-8' })).resolves.toBeUndefined();
-});
-
-it('says of instances whether they are here, elsewhere or gone, fifty by one request', async () => {
-  const aws = world();
-  const many = Array.from({ length: 60 }, (_, at) => `i-gone${at}`);
-
-  const whereabouts = await asg(aws).locate(['i-8', 'i-1', ...many]);
-
-  expect([...whereabouts].slice(0, 3)).toEqual([
-    ['i-8', 'here'],
-    ['i-1', 'elsewhere'],
-    ['i-gone0', 'gone'],
-  ]);
-  expect(whereabouts.size).toBe(62);
-  const asked = aws.calls.filter(({ op }) => op === 'DescribeAutoScalingInstances');
-  expect(asked.map(({ params }) => (params.InstanceIds as string[]).length)).toEqual([50, 12]);
-});
-
-it('says of machines of whatever group whether they are in one', async () => {
-  const { eks: client, autoScaling } = world();
-  const context = {
-    cluster: 'game',
-    eks: client,
-    autoScaling,
-    resolveService: async () => undefined,
-    clock: () => NOW,
-  };
-
-  const whereabouts = await locateMachines(context, ['i-8', 'i-1', 'i-7']);
-
-  expect([...whereabouts]).toEqual([
-    ['i-8', 'elsewhere'],
-    ['i-1', 'elsewhere'],
-    ['i-7', 'gone'],
-  ]);
-});
-
 it('says why machines do not start, if a launch failed lately and none has worked since', async () => {
   const aws = world({ DesiredCapacity: 3 });
   const launch = (StatusCode: 'Failed' | 'Successful' | 'InProgress', minutesAgo: number) => ({
@@ -342,30 +189,10 @@ it('says what EKS says of machines that do not start, and goes on where the acti
   expect(await eks(aws).inspect()).toMatchObject({ shortage: 'AsgInstanceLaunchFailures: no room' });
 });
 
-it.each([
-  ['SetDesiredCapacity', serviceError('ResourceContention', 'busy', 500), 'conflict'],
-  ['SetDesiredCapacity', serviceError('ScalingActivityInProgressFault', 'busy'), 'conflict'],
-  ['SetDesiredCapacity', serviceError('InternalFailure', 'broken', 500), 'unknown'],
-  ['SetDesiredCapacity', Object.assign(new Error('hang up'), { name: 'TimeoutError', code: 'ECONNRESET' }), 'unknown'],
-  ['SetDesiredCapacity', serviceError('Throttling', 'slower'), 'throttled'],
-  ['SetDesiredCapacity', serviceError('AccessDenied', 'no', 403), 'denied'],
-  ['SetDesiredCapacity', serviceError('ValidationError', 'value 3 is above max value 2'), 'refused'],
-  ['DescribeNodegroup', serviceError('ThrottlingException', 'slower', 429), 'throttled'],
-  ['DescribeNodegroup', serviceError('ServerException', 'broken', 500), 'unknown'],
-  ['DescribeNodegroup', serviceError('ResourceInUseException', 'busy', 409), 'conflict'],
-  ['DescribeNodegroup', serviceError('SomethingNew', 'what', 404), 'refused'],
-] as const)('tells by %s, answered with %s, that it is %s', async (op, error, kind) => {
-  const aws = world();
-  aws.faults.set(op, { error });
-  await expect(eks(aws).increase({ by: 1, from: 2 })).rejects.toMatchObject({ name: 'CallError', kind });
-});
-
 it('asks as much for twenty-five idle pools as for one', async () => {
   const requests = async (pools: number, provider: 'eks' | 'asg') => {
     const aws = new RecordedAws();
-    const { eks: client, autoScaling } = aws;
-    const context = { cluster: 'game', eks: client, autoScaling, resolveService: async () => undefined };
-    const provide = providersOf({ ...context, clock: () => NOW });
+    const provide = providersOf(contextOf(aws));
     const names = Array.from({ length: pools }, (_, at) => `pool${at}`);
     for (const name of names) {
       const Tags = provider === 'eks' ? managedTags('game', name) : [];
@@ -374,9 +201,7 @@ it('asks as much for twenty-five idle pools as for one', async () => {
     const config = (name: string) => (provider === 'eks' ? { nodegroup: name } : { autoScalingGroup: name });
     await Promise.all(
       names.map(async (name) => {
-        const read = readSpec({ replicas: 1, provider, config: config(name) }, cronTimes);
-        if (!('spec' in read)) throw new Error('no spec');
-        const one = provide(name, read.spec);
+        const one = provide(name, specOf({ provider, config: config(name) }));
         expect((await one.validate()).problems).toEqual([]);
         expect((await one.describe())?.instances.has(`i-${name}`)).toBe(true);
       }),

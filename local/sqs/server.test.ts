@@ -39,7 +39,9 @@ describe('queues', () => {
       expect.objectContaining({ name: 'QueueNameExists' }),
     );
     await bed.sqs.send(new SetQueueAttributesCommand({ QueueUrl: bed.fifo, Attributes: { VisibilityTimeout: '10' } }));
-    const { Attributes } = await bed.sqs.send(new GetQueueAttributesCommand({ QueueUrl: bed.fifo, AttributeNames: ['All'] }));
+    const { Attributes } = await bed.sqs.send(
+      new GetQueueAttributesCommand({ QueueUrl: bed.fifo, AttributeNames: ['All'] }),
+    );
     expect(Attributes).toMatchObject({ VisibilityTimeout: '10', ...FIFO });
   });
 

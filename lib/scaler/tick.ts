@@ -4,7 +4,7 @@ import type { Clock, EpochMs } from '../time.ts';
 import { admissionFindings } from './act/admission-findings.ts';
 import { execute } from './act/execute.ts';
 import type { Report, TickError } from './act/report.ts';
-import { answerTo, rememberUnjoined, type TickContext } from './act/tick-context.ts';
+import { type Answer, answerTo, onlyOnce, rememberUnjoined, type TickContext } from './act/tick-context.ts';
 import type { ClusterSnapshot, GameServerNodeObject, Group, Ledger } from './observation.ts';
 import type { Intent } from './plan/intents.ts';
 import { planTick, type TickPlan } from './plan/plan-tick.ts';
@@ -51,9 +51,11 @@ export interface ObjectOutcome {
  */
 export async function runTick(objects: readonly TickObject[], ports: TickPorts): Promise<ObjectOutcome[]> {
   const read = accepted(objects, ports.times);
+  // Of objects whose provider has to be told from the nodes, one look for all: each lists all pods of the cluster.
+  const look = onlyOnce(() => answerTo(() => ports.cluster.snapshot()));
   // Providers before the cluster: what is seen of a machine is at most that it has not joined yet.
   const tried = await Promise.all(
-    read.map((one) => ('outcome' in one ? one : contained(ports, () => prepare(one, ports)))),
+    read.map((one) => ('outcome' in one ? one : contained(ports, () => prepare(one, ports, look)))),
   );
   const ready = tried.filter((one) => one !== undefined);
   const snapshot = ready.some((one) => !('outcome' in one))
@@ -171,11 +173,13 @@ interface Prepared extends Accepted {
   readonly group: Group | undefined;
 }
 
-async function prepare({ name, spec: read }: Accepted, ports: TickPorts): Promise<Prepared | Settled> {
+type Look = () => Promise<Answer<ClusterSnapshot>>;
+
+async function prepare({ name, spec: read }: Accepted, ports: TickPorts, look: Look): Promise<Prepared | Settled> {
   const own = ports.portsOf(name);
   const stored = await answerTo(() => own.ledger.read());
   if (!stored.ok) return { outcome: unobserved(name, 'ledger', stored.error) };
-  const resolved = await resolve(name, read, stored.value, own, ports.cluster);
+  const resolved = await resolve(name, read, stored.value, own, look);
   if ('outcome' in resolved) return resolved;
   const { spec, ledger } = resolved;
   const provider = own.provider(spec);
@@ -197,12 +201,12 @@ async function resolve(
   spec: GameServerNodeSpec,
   ledger: Ledger,
   own: ObjectPorts,
-  cluster: Cluster,
+  look: Look,
 ): Promise<{ readonly spec: GameServerNodeSpec; readonly ledger: Ledger } | Settled> {
   if (spec.provider !== 'auto') return { spec, ledger };
   const known = ledger.detectedProvider;
   if (known !== undefined && isLasting(known, spec)) return { spec: { ...spec, provider: known }, ledger };
-  const snapshot = await answerTo(() => cluster.snapshot());
+  const snapshot = await look();
   if (!snapshot.ok) return { outcome: unobserved(name, 'cluster', snapshot.error) };
   const detected = detectProvider(snapshot.value.nodes, spec);
   if (known === 'minikube' && ('problem' in detected || detected.provider === known))

@@ -44,6 +44,15 @@ export async function answerTo<T>(call: () => Promise<T>): Promise<Answer<T>> {
   }
 }
 
+/** `call`, made when it is asked for first, and then no more. */
+export function onlyOnce<T>(call: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= call();
+    return made;
+  };
+}
+
 /** As `answerTo`, with an error noted. */
 export async function attempt<T>(
   context: ObjectContext,

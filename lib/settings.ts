@@ -237,6 +237,13 @@ export const SCALER = {
   /** Seconds between the cordon of a node and its removal, at least: the scheduler may bind from a stale cache for a while. */
   settleSeconds: 30,
   /**
+   * Seconds after a cordon past which no cache is that stale any more, nor clocks that different: a server that was made later
+   * and is on the node has been placed there in spite of it.
+   */
+  staleCacheSeconds: 2 * MINUTE,
+  /** Seconds within which an outside that answers now and then is one trouble, and its event is not told again. */
+  flappingSeconds: 5 * MINUTE,
+  /**
    * Seconds within which an ordered node joins; then a hook is asked again, and a machine of a group told of.
    * Cluster-autoscaler's max-node-provision-time.
    */

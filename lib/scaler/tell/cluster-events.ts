@@ -1,4 +1,5 @@
 import { oneLine } from '../../schema.ts';
+import { SCALER } from '../../settings.ts';
 import type { EpochMs } from '../../time.ts';
 import type { Deed, Report } from '../act/report.ts';
 import type { GameServerNodeObject } from '../observation.ts';
@@ -24,11 +25,13 @@ export function deedEvents({ deeds }: Pick<Report, 'deeds'>, object: Subject, at
  */
 export function conditionEvents(
   { conditions }: Pick<PoolStatus, 'conditions'>,
-  object: Subject & Pick<GameServerNodeObject, 'status'>,
+  object: Subject & Pick<GameServerNodeObject, 'status' | 'createdAt'>,
   at: EpochMs,
 ): ClusterEvent[] {
   const there = conditionsIn(object.status);
-  return conditions.flatMap((now) => ofCondition(now, there)).map((told) => eventOf(told, object, at));
+  return conditions
+    .flatMap((now) => ofCondition(now, there, { at, createdAt: object.createdAt }))
+    .map((told) => eventOf(told, object, at));
 }
 
 function eventOf({ type, reason, message }: Told, { name, uid }: Subject, at: EpochMs): ClusterEvent {
@@ -66,16 +69,24 @@ function orphans(count: number): string {
   return count === 0 ? '' : `, which orphans ${count} ${count === 1 ? 'task' : 'tasks'}`;
 }
 
-function ofCondition(now: Condition, there: ReadonlyMap<string, ConditionThere>): Told[] {
+interface Times {
+  readonly at: EpochMs;
+  /** Of the object. */
+  readonly createdAt: EpochMs;
+}
+
+function ofCondition(now: Condition, there: ReadonlyMap<string, ConditionThere>, times: Times): Told[] {
   const before = there.get(now.type);
+  if (isFlapping(now, before, times)) return [];
   if (now.type === 'Valid') return ofValid(now, before);
   if (now.type === 'Degraded') return ofDegraded(now, before);
   return [];
 }
 
 /** A new object that is accepted as it is needs no word. */
-function ofValid({ status, reason, message }: Condition, before: ConditionThere | undefined): Told[] {
-  if (status === before?.status && reason === before.reason && message === before.message) return [];
+function ofValid(now: Condition, before: ConditionThere | undefined): Told[] {
+  const { status, reason, message } = now;
+  if (status === before?.status && reason === before.reason && saysTheSame(now, textOf(before.message))) return [];
   if (status === 'False') return [{ type: 'Warning', reason, message }];
   if (message !== '') return [{ type: 'Warning', reason: 'ProviderWarning', message }];
   return before === undefined ? [] : [{ type: 'Normal', reason, message: 'the object is acted on, without warnings' }];
@@ -84,8 +95,35 @@ function ofValid({ status, reason, message }: Condition, before: ConditionThere 
 /** By the reason: messages name nodes and numbers, which change with every tick. */
 function ofDegraded({ status, reason, message }: Condition, before: ConditionThere | undefined): Told[] {
   if (status === (before?.status ?? 'False') && (status === 'False' || reason === before?.reason)) return [];
+  // What is wrong with the pool was told before it could not be seen, and is still so after it.
+  if (status === before?.status && [reason, before.reason].includes('ObservationFailed')) return [];
   if (status === 'True') return [{ type: 'Warning', reason, message }];
   return [{ type: 'Normal', reason: 'Recovered', message: `not any more: ${textOf(before?.message)}` }];
+}
+
+/** Reasons that come and go by the minute where the outside answers only now and then. */
+const OF_CALLS: readonly unknown[] = ['ProviderUnreachable', 'ObservationFailed', 'Unknown', 'TerminateRefused'];
+
+/** Whether a condition goes back and forth for want of answers: told each time, it would hide all other events. */
+function isFlapping(
+  { status, reason }: Condition,
+  before: ConditionThere | undefined,
+  { at, createdAt }: Times,
+): boolean {
+  if (before === undefined || status === before.status) return false;
+  if (![reason, before.reason].some((one) => OF_CALLS.includes(one))) return false;
+  const since = Date.parse(textOf(before.lastTransitionTime));
+  const isRecent = (earlier: number, later: number) =>
+    later >= earlier && later - earlier < SCALER.flappingSeconds * 1000;
+  // What an object began with came from nothing that went before.
+  return isRecent(since, at) && !isRecent(createdAt, since);
+}
+
+/** Numbers change with every machine that comes, and what a provider says of an outage with every call. */
+function saysTheSame({ reason, message }: Condition, before: string): boolean {
+  if (reason === 'ProviderUnreachable' || message === before) return true;
+  const [now, then] = [message, before].map((text) => text.replace(/\d+/g, '0'));
+  return reason === 'Accepted' && now === then;
 }
 
 /** What somebody has written by hand may be anything, and nothing that there is a text for. */

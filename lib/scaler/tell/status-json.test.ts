@@ -117,7 +117,7 @@ describe('whether the pool is at its target', () => {
 test('what somebody outside has said stays on one line, and gives a terminal no orders', () => {
   const message = 'hook says:\n\u001b[31mred\u0000';
   const conditions = [{ type: 'Valid', status: 'False', reason: 'InvalidConfig', message }] as const;
-  const object = { name: 'game', uid: 'u', generation: 1, status: undefined };
+  const object = { name: 'game', uid: 'u', generation: 1, createdAt: NOW, status: undefined };
   const told = 'hook says: \uFFFD[31mred\uFFFD';
   expect(statusJson({ conditions }, object, NOW).conditions[0]?.message).toBe(told);
   expect(conditionEvents({ conditions }, object, NOW)).toMatchObject([{ message: told }]);
@@ -126,7 +126,7 @@ test('what somebody outside has said stays on one line, and gives a terminal no 
 test('a message that was written by hand, and is no text, is no reason to tell nothing', () => {
   const conditions = [{ type: 'Degraded', status: 'False', reason: 'AsExpected', message: '' }] as const;
   const status = { conditions: [{ type: 'Degraded', status: 'True', reason: 'X', message: { toString: 1 } }] };
-  expect(conditionEvents({ conditions }, { name: 'game', uid: 'u', status }, NOW)).toMatchObject([
+  expect(conditionEvents({ conditions }, { name: 'game', uid: 'u', createdAt: NOW, status }, NOW)).toMatchObject([
     { reason: 'Recovered', message: 'not any more: ' },
   ]);
 });

@@ -14,6 +14,8 @@ export const DEGRADED_REASONS = [
   'CapacityShortage',
   'BelowProviderMinimum',
   'NodeNotInGroup',
+  'NodesShareMachine',
+  'LeftCordoned',
   'RegistrationFailed',
   'DrainBlocked',
 ] as const;

@@ -5,7 +5,7 @@ import { isDetached, type Pool, type PoolNode } from '../pool/classes.ts';
 import type { Scene } from '../pool/scene.ts';
 import type { Finding } from './findings.ts';
 import { type Intent, NOTHING, type Part } from './intents.ts';
-import { TERMINATE_SUSPENDED } from './plan-down.ts';
+import { lyingCapacity, TERMINATE_SUSPENDED } from './plan-down.ts';
 
 /** Deletes the servers without a session on the nodes that are `going`, those that this tick cordons included. */
 export function planDrain({ spec }: Scene, going: readonly PoolNode[]): Part {
@@ -18,7 +18,8 @@ export function planDrain({ spec }: Scene, going: readonly PoolNode[]): Part {
 /** Removes every node that is going, has settled and is empty. Each on its own: one that is stuck holds up no other. */
 export function planRemovals(scene: Scene, pool: Pool, returning: ReadonlySet<string>): Part {
   const leaving = goingOf(pool, returning);
-  const empty = leaving.filter((one) => isEmpty(one) && hasSettled(one, scene.now));
+  // What runs on a machine with two Nodes nobody can say by either.
+  const empty = leaving.filter((one) => one.twins === undefined && isEmpty(one) && hasSettled(one, scene.now));
   const findings: Finding[] = drainsBlocked(scene, leaving);
   if (empty.length === 0) return { intents: [], findings };
   if (!scene.capabilities.changesSize) return { intents: [], findings, beyondProvider: true };
@@ -31,11 +32,14 @@ export function planRemovals(scene: Scene, pool: Pool, returning: ReadonlySet<st
       if (!findings.includes(TERMINATE_SUSPENDED)) findings.push(TERMINATE_SUSPENDED);
       continue;
     }
-    if (node.live && room === 0) {
-      findings.push({
-        reason: 'BelowProviderMinimum',
-        message: `node ${node.node.name} is empty and stays, since the group is at its minimum of ${group?.min}: lower the minimum`,
-      });
+    if (group !== undefined && node.live && room === 0) {
+      const [lie] = lyingCapacity(group, pool);
+      findings.push(
+        lie ?? {
+          reason: 'BelowProviderMinimum',
+          message: `node ${node.node.name} is empty and stays, since the group is at its minimum of ${group.min}: lower the minimum`,
+        },
+      );
       continue;
     }
     if (node.live) room -= 1;

@@ -6,6 +6,7 @@ import type { CronTimes } from '../spec/cron-times.ts';
 import { type Clamped, clamp, type Target, targetAt } from '../spec/target.ts';
 import type { Finding } from './findings.ts';
 import type { Intent, Part } from './intents.ts';
+import { leftoversOf } from './leftovers.ts';
 import { planDown, replacementsOf } from './plan-down.ts';
 import { goingOf, planDrain, planRemovals } from './plan-drain.ts';
 import { planJoins } from './plan-joins.ts';
@@ -83,8 +84,9 @@ function planMarks({ object }: Scene, pool: Pool): Part {
 }
 
 /** What is wrong whatever is done. */
-function observed({ group }: Scene, pool: Pool): Finding[] {
-  const findings: Finding[] = [];
+function observed(scene: Scene, pool: Pool): Finding[] {
+  const { group } = scene;
+  const findings = leftoversOf(scene, pool);
   if (group?.shortage !== undefined && pool.pending > 0) {
     const message = `machines could not be launched: ${group.shortage}. The group goes on trying by itself`;
     findings.push({ reason: 'CapacityShortage', message });

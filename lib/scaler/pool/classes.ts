@@ -11,6 +11,7 @@ import type {
 import { isProtected, isRunningGamePod, nodeOf } from './agones.ts';
 import { cordonedAtOf, isMarkedBy, isPendingDelete } from './marks.ts';
 import { instanceOf, membershipOf, type Selection } from './membership.ts';
+import { twinsOf } from './twins.ts';
 
 /**
  * active: takes games. draining: cordoned by the scaler, its machine lives, and it may come back. held: not to be
@@ -23,7 +24,7 @@ export interface PoolNode {
   readonly node: ObservedNode;
   readonly class: NodeClass;
   readonly instance?: string;
-  /** Whether its machine counts in the desired capacity of the group; true where nobody can say. */
+  /** Whether its machine counts in the desired capacity of the group, and as this node; true where nobody can say. */
   readonly live: boolean;
   /** Whether it is cordoned, and marked by this object. */
   readonly ours: boolean;
@@ -34,6 +35,8 @@ export interface PoolNode {
   readonly servers: readonly ObservedGameServer[];
   /** Servers that are Allocated or Reserved. */
   readonly protectedServers: number;
+  /** Names of other Nodes of the same machine: while there are any, it is not ended. Left out: none. */
+  readonly twins?: readonly string[];
 }
 
 /** A pool as one tick sees it. */
@@ -80,6 +83,7 @@ export function classify(
 ): Pool {
   const pods = groupBy(snapshot.pods.filter(isRunningGamePod), ({ nodeName }) => nodeName);
   const servers = groupBy(snapshot.gameServers, nodeOf);
+  const twins = twinsOf(snapshot.nodes);
   const strays: string[] = [];
   const nodes: PoolNode[] = [];
   for (const node of snapshot.nodes) {
@@ -90,16 +94,20 @@ export function classify(
     const life = selection.group === undefined ? 'live' : lifeOf(membership.state);
     const ours = node.unschedulable && isMarkedBy(object, node);
     const cordonedAt = cordonedAtOf(node, now);
+    const twin = twins.get(node.uid);
+    const counts = twin?.counts ?? true;
+    const of = classOf(node, life, ours, ledger);
     nodes.push({
       node,
-      class: classOf(node, life, ours, ledger),
+      class: counts || of === 'leaving' ? of : 'held',
       ...(membership.instance === undefined ? {} : { instance: membership.instance }),
-      live: life === 'live',
+      live: life === 'live' && counts,
       ours,
       ...(ours && cordonedAt !== undefined ? { cordonedAt } : {}),
       gamePods: pods.get(node.name)?.length ?? 0,
       servers: here,
       protectedServers: here.filter(isProtected).length,
+      ...(twin && { twins: twin.others }),
     });
   }
   const orphans = orphansOf(ledger, snapshot.nodes, selection);

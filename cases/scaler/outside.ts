@@ -119,7 +119,8 @@ export class OutsideWorld {
   addServer(one: GameServerCase): KubeObject {
     return this.apart(() =>
       this.#cluster.scene.addGameServer({
-        ...{ name: one.name, state: one.state, pod: false },
+        // Cases say nothing of it: none was placed on a node that was cordoned already.
+        ...{ name: one.name, state: one.state, pod: false, createdAt: at('2020-01-01T00:00:00Z') },
         ...(one.namespace === undefined ? {} : { namespace: one.namespace }),
         ...(one.node ? { node: one.node } : {}),
         ...(one.devAddress === undefined ? {} : { devAddress: one.devAddress }),

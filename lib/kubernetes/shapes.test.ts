@@ -145,7 +145,13 @@ describe('a game server', () => {
       state,
       deleting: false,
       development: false,
+      createdAt: Date.parse(created),
     });
+  });
+
+  it.each([undefined, null, 'yesterday', 7])('is read where it was made at %j, which decides about nothing', (at) => {
+    const read = readObject(GAME_SERVERS, { metadata: { ...server, creationTimestamp: at } });
+    expect(read).not.toHaveProperty('createdAt');
   });
 
   it('that nobody has looked at has no state that is known', () => {

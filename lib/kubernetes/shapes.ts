@@ -67,7 +67,13 @@ const pod = shape({
 });
 
 const gameServer = shape({
-  metadata: shape({ ...named, namespace: name, annotations: texts, deletionTimestamp: z.nullish(text) }),
+  metadata: shape({
+    ...named,
+    namespace: name,
+    annotations: texts,
+    creationTimestamp: z.nullish(z.unknown()),
+    deletionTimestamp: z.nullish(text),
+  }),
   status: z.nullish(shape({ state: z.nullish(text), nodeName: z.nullish(text) })),
 });
 
@@ -148,7 +154,14 @@ export const GAME_SERVERS: Shape<ObservedGameServer> = shapeOf('gameservers', ga
   state: status?.state ?? '',
   deleting: isSet(metadata.deletionTimestamp),
   development: metadata.annotations?.['agones.dev/dev-address'] !== undefined,
+  ...createdAtOf(metadata.creationTimestamp),
 }));
+
+/** Of a server it decides about nothing, so that nothing but what is a time is no reason to read none. */
+function createdAtOf(at: unknown): { readonly createdAt?: EpochMs } {
+  const read = time.safeParse(at);
+  return read.success ? { createdAt: read.data } : {};
+}
 
 export const GAME_SERVER_NODES: Shape<GameServerNodeObject> = shapeOf(
   'gameservernodes',

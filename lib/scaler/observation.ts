@@ -51,6 +51,8 @@ export interface ObservedGameServer {
   readonly deleting: boolean;
   /** Whether it is a development server, which runs on no node, whatever its nodeName says. */
   readonly development: boolean;
+  /** Left out: nobody says. */
+  readonly createdAt?: EpochMs;
 }
 
 export interface ClusterSnapshot {

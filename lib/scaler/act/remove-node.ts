@@ -80,10 +80,13 @@ async function endMachine(context: TickContext, { node, instance }: PoolNode, fr
     });
     return false;
   }
-  context.findings.push({
-    reason: 'TerminateRefused',
-    message: `the machine of node ${name} was not ended: ${message}`,
-  });
+  // A missing right is told as that alone.
+  if (kind !== 'denied') {
+    context.findings.push({
+      reason: 'TerminateRefused',
+      message: `the machine of node ${name} was not ended: ${message}`,
+    });
+  }
   // It may be brought back again. In this order: without the intent the mark alone is enough to go on from.
   if (await forget(context, uid)) {
     await attempt(context, 'unmark', name, () =>
@@ -132,8 +135,10 @@ export async function finishMachine(context: TickContext, entry: PendingDeletion
     await forget(context, uid);
     return;
   }
-  const reason = isDefinite(answer.error.kind) ? 'TerminateRefused' : 'Unknown';
-  context.findings.push({ reason, message: `the machine of node ${node}, which is gone: ${answer.error.message}` });
+  const { kind, message } = answer.error;
+  if (kind === 'denied') return;
+  const reason = isDefinite(kind) ? 'TerminateRefused' : 'Unknown';
+  context.findings.push({ reason, message: `the machine of node ${node}, which is gone: ${message}` });
 }
 
 /** Whether nothing has come to a machine since its node was gone: a kubelet that starts again registers it anew. */

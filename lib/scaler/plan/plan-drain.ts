@@ -20,7 +20,7 @@ export function planRemovals(scene: Scene, pool: Pool, returning: ReadonlySet<st
   const leaving = goingOf(pool, returning);
   // What runs on a machine with two Nodes nobody can say by either.
   const empty = leaving.filter((one) => one.twins === undefined && isEmpty(one) && hasSettled(one, scene.now));
-  const findings: Finding[] = drainsBlocked(scene, leaving);
+  const findings: Finding[] = [...drainsBlocked(scene, leaving), ...placedAnyway(leaving)];
   if (empty.length === 0) return { intents: [], findings };
   if (!scene.capabilities.changesSize) return { intents: [], findings, beyondProvider: true };
   const { group } = scene;
@@ -67,6 +67,24 @@ export function hasSettled({ cordonedAt }: Pick<PoolNode, 'cordonedAt'>, now: Ep
 
 function byCordon(a: PoolNode, b: PoolNode): number {
   return (a.cordonedAt ?? 0) - (b.cordonedAt ?? 0) || (a.node.name < b.node.name ? -1 : 1);
+}
+
+/** A node never empties while a fleet puts its servers there: what is deleted is replaced in the same place. */
+function placedAnyway(leaving: readonly PoolNode[]): Finding[] {
+  const placed = leaving.flatMap(({ node, cordonedAt, servers }) =>
+    servers
+      .filter(({ createdAt }) => createdAt !== undefined && cordonedAt !== undefined && isLater(createdAt, cordonedAt))
+      .map(({ namespace, name }) => `${namespace}/${name} on ${node.name}`),
+  );
+  if (placed.length === 0) return [];
+  const named = placed.slice(0, SCALER.namesInMessage).join(', ');
+  const more = placed.length > SCALER.namesInMessage ? ` and ${placed.length - SCALER.namesInMessage} more` : '';
+  const message = `game servers are placed on nodes that are cordoned, which never empty so: ${named}${more}. Their pods tolerate it (a toleration of operator Exists without a key does): take that out of their fleet`;
+  return [{ reason: 'DrainBlocked', message }];
+}
+
+function isLater(createdAt: EpochMs, cordonedAt: EpochMs): boolean {
+  return createdAt - cordonedAt >= SCALER.staleCacheSeconds * 1000;
 }
 
 function drainsBlocked({ spec, now }: Scene, leaving: readonly PoolNode[]): Finding[] {

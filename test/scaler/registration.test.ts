@@ -75,6 +75,16 @@ describe('a node that', () => {
     expect(eu.get('n1')).toMatchObject({ drain: true, status: 'ready' });
   });
 
+  it('names the machine of another takes nothing new, or the machine would be given out twice', async () => {
+    const { bed, eu } = await registered(1);
+    bed.addNode({ grow: false, instance: 'i-1' });
+    await bed.tick();
+    expect(['n1', 'n2'].map((name) => eu.get(name)?.drain)).toEqual([false, true]);
+    bed.world.nodes.delete('n1');
+    await bed.tick();
+    expect(eu.get('n2')).toMatchObject({ drain: false });
+  });
+
   it('somebody else registered is left alone, and told', async () => {
     const { bed, registry, eu } = bedWith(2);
     registerAsAgent(registry, 'n1');

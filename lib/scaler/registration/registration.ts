@@ -22,9 +22,11 @@ export function presentNodes({ nodes }: Pick<Pool, 'nodes'>, deeds: readonly Dee
   const did = (kind: Deed['kind'], name: string) => deeds.some((deed) => deed.kind === kind && isAbout(deed, name));
   return nodes
     .filter(({ node }) => !did('node-deleted', node.name))
-    .map(({ node, class: of }) => {
+    .map(({ node, class: of, twins, live }) => {
       const cordoned = did('cordoned', node.name) || (node.unschedulable && !did('uncordoned', node.name));
-      return { node, drain: cordoned || of === 'leaving' || isHeldByOthers(node) };
+      // What one machine has must not be given out twice.
+      const countsElsewhere = twins !== undefined && !live;
+      return { node, drain: cordoned || of === 'leaving' || isHeldByOthers(node) || countsElsewhere };
     });
 }
 

@@ -133,6 +133,17 @@ describe('on their way', () => {
     expect(poolOf([aCordonedNode('n1'), again], group, ledger).orphans).toEqual([entry('n3')]);
   });
 
+  it('to their end are none whose nodes are there, though these have no provider id yet', () => {
+    const ledger = { ...EMPTY, pendingDeletions: [entry('n1')] };
+    expect(poolOf([aCordonedNode('n1', 10, { providerId: '' })], aGroup(['n1']), ledger).orphans).toEqual([]);
+  });
+
+  it('to their end are none of a provider that cannot be asked, whatever the ledger has of one before', () => {
+    const ledger = { ...EMPTY, pendingDeletions: [entry('n1')] };
+    const selection = { spec: { provider: 'custom' as const, config: {} }, whereabouts: new Map() };
+    expect(classify(OBJECT, aSnapshot(), ledger, selection, NOW)).toMatchObject({ orphans: [], pending: 0 });
+  });
+
   it('from a hook are as many as were ordered, without those that have joined since, for a quarter of an hour', () => {
     const pending = (minutes: number) => {
       const pendingIncrease = { count: 3, since: ago(minutes), baseline: ['uid-n1'] };

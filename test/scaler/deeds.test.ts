@@ -144,6 +144,15 @@ describe('a node that is to be cordoned', () => {
     expect(outcome?.report.deeds).toEqual([]);
   });
 
+  it('or rid of stale marks is not told as cordoned where only the marks go', async () => {
+    const bed = bedWith(2, 2);
+    bed.drain('n2');
+    bed.changeNode('n2', { unschedulable: false });
+    const outcome = await bed.tick();
+    expect(bed.takeLog().changes).toBe(1);
+    expect(outcome?.report.deeds).toEqual([]);
+  });
+
   it('is not asked for any more once such calls are throttled', async () => {
     const bed = bedWith(3, 0);
     const { intercept, times } = failing('cordon', 'throttled');
@@ -186,5 +195,37 @@ describe('an order', () => {
     bed.now = (bed.now + 16 * 60_000) as EpochMs;
     await bed.tick();
     expect(bed.world.ledger).not.toHaveProperty('pendingIncrease');
+  });
+});
+
+describe('after the deadline', () => {
+  it.each<[string, () => ScalerBed]>([
+    ['nothing is ordered', () => bedWith(1, 2)],
+    ['nothing is ordered of a hook', () => bedWith(1, 2, 'custom')],
+    ['no node is cordoned', () => bedWith(2, 1)],
+    [
+      'no server is looked for',
+      () => {
+        const bed = bedWith(2, 1);
+        bed.drain('n2', 0);
+        bed.addServer('n2', 'Ready');
+        return bed;
+      },
+    ],
+    [
+      'no node is looked at to be removed',
+      () => {
+        const bed = bedWith(2, 1);
+        bed.drain('n2');
+        return bed;
+      },
+    ],
+  ])('%s, and nothing is read for it', async (_, make) => {
+    const bed = make();
+    const { intercept, asked } = watching();
+    const outcome = await bed.tick(intercept, 0);
+    expect(outcome?.report.outOfTime).toBe(true);
+    const looks = ['readLedger', 'validate', 'describe', 'snapshot', 'inspect'];
+    expect(asked.map((one) => one.split(' ')[0])).toEqual(looks);
   });
 });

@@ -22,7 +22,7 @@ export function failing(operation: Operation, kind: CallErrorKind, from = 1) {
     throw new CallError(kind, kind, `${operation} failed`);
   };
   const times = (prefix: string) => asked.filter((one) => one.startsWith(prefix)).length;
-  return { intercept, times };
+  return { intercept, times, asked };
 }
 
 /** Nothing fails. */

@@ -36,7 +36,10 @@ describe('a machine that was to be ended', () => {
   });
 
   it('is ended though pods have the name of its node, where that is another node’s by now', () => {
-    const scene = sceneOf({ nodes: [aNode('n1', { uid: 'uid-other', providerId: '' })], pods: [aGamePod('n1')] });
+    const scene = sceneOf({
+      nodes: [aNode('n2'), aNode('n1', { uid: 'uid-other', providerId: '' })],
+      pods: [aGamePod('n1')],
+    });
     expect(planLedger(scene, lives).intents).toEqual([{ kind: 'finish', entry }]);
   });
 });

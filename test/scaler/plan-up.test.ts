@@ -157,12 +157,24 @@ describe('a whole tick', () => {
     expect(drains.map(({ node }) => node.name)).toEqual(['n2', 'n1']);
   });
 
-  it('cordons nothing in the tick that brings a node back', () => {
-    const nodes = [aNode('n1'), aNode('n2'), aCordonedNode('n3')];
-    const group = aGroup(['n1', 'n2', 'n3']);
-    expect(kindsOf(aScene({ snapshot: aSnapshot({ nodes }), group, spec: aSpec({ replicas: 3 }) }))).toEqual([
-      'uncordon',
-    ]);
+  describe('that has ineligible nodes to replace, and one too many', () => {
+    const ineligible = ['n1', 'n2', 'n3'].map((name) => aNode(name, { ineligible: true }));
+    const spec = aSpec({ replicas: 2 });
+
+    it('orders and cordons at once', () => {
+      const group = aGroup(['n1', 'n2', 'n3']);
+      const scene = aScene({ snapshot: aSnapshot({ nodes: ineligible }), group, spec, replaceIneligible: true });
+      expect(kindsOf(scene)).toEqual(['increase', 'cordon']);
+    });
+
+    it('cordons nothing in the tick that brings a node back: who decides last would undo who decided first', () => {
+      const group = aGroup(['n1', 'n2', 'n3', 'n4']);
+      const nodes = [...ineligible, aCordonedNode('n4')];
+      const scene = aScene({ snapshot: aSnapshot({ nodes }), group, spec, replaceIneligible: true });
+      const { intents, findings } = planTick(scene, cronTimes);
+      expect(intents.map(({ kind }) => kind)).toEqual(['uncordon', 'increase']);
+      expect(findings).toEqual([]);
+    });
   });
 
   it('leaves a node that is being deleted as it is, marks and all', () => {

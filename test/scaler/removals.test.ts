@@ -29,6 +29,8 @@ describe('a node that is empty', () => {
     await bed.tick(intercept);
     expect(bed.takeLog().nodesDeleted).toEqual(['n2']);
     expect({ ends: times('providerDelete'), writes: times('writeLedger') }).toEqual({ ends: 0, writes: 0 });
+    // Once, before the tick decided: that it is going does not change.
+    expect(times('inspect')).toBe(1);
   });
 
   it.each(['providerDelete', 'deleteNode'] as const)(
@@ -80,6 +82,41 @@ describe('a node that is empty', () => {
     await bed.tick(intercept);
     expect({ nodes: bed.takeLog().nodesDeleted, writes: times('writeLedger') }).toEqual({ nodes: ['n2'], writes: 0 });
   });
+});
+
+describe('that a machine was ended', () => {
+  const registration = { pool: 'eu', digest: 'd' };
+
+  it('is remembered of a node that may be registered, where its provider could not be asked later', async () => {
+    const bed = bedWith(2, 1, 'custom');
+    bed.drain('n2');
+    bed.world.ledger = { version: 1, pendingDeletions: [], registration };
+    await bed.tick();
+    expect(bed.world.ledger.registration).toEqual({ ...registration, ended: ['uid-n2'] });
+  });
+
+  it('is not written down where the provider can be asked', async () => {
+    const bed = bedWith(2, 1);
+    bed.drain('n2');
+    bed.world.ledger = { version: 1, pendingDeletions: [], registration };
+    await bed.tick();
+    expect(bed.takeLog().nodesDeleted).toEqual(['n2']);
+    expect(bed.world.ledger.registration).toEqual(registration);
+  });
+});
+
+it('a node whose machine began to go by itself since the tick decided is not ended, marked or written down', async () => {
+  const bed = bedWith(2, 1);
+  bed.drain('n2');
+  const { intercept, times } = watching();
+  await bed.tick(async (call, act) => {
+    const { group } = bed.world;
+    if (call.operation === 'podsOn' && group)
+      bed.world.group = { ...group, instances: new Map(group.instances).set('i-2', 'Terminating') };
+    return intercept(call, act);
+  });
+  expect(bed.takeLog().nodesDeleted).toEqual(['n2']);
+  expect(['providerDelete', 'annotate', 'writeLedger'].map(times)).toEqual([0, 0, 0]);
 });
 
 describe('a machine whose node is gone', () => {

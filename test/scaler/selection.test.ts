@@ -123,6 +123,8 @@ it('pools of one group, of one selector, or of minikube and what auto may come t
   expect(key('auto', {})).toBe(key('minikube', {}));
   expect(key('custom', {})).not.toBe(key('minikube', {}));
   expect(key('minikube', {})).toBe('nodes minikube ');
+  // Of an object that is wrong, which keeps what it can be said to claim.
+  expect(key('minikube', { nodeSelector: '=' })).toBe('nodes minikube ');
 });
 
 it('nodes come back that are eligible, then those with most games, with most sessions, the oldest, the first by name', () => {

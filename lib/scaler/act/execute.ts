@@ -10,10 +10,7 @@ import { refuseCordon, refuseUncordon, refuseUnmark } from './validate.ts';
  * pointless is left for the next tick, and holds up nothing else. Throws nothing that a port answers.
  */
 export async function execute(intents: readonly Intent[], context: TickContext): Promise<void> {
-  for (const intent of intents) {
-    if (context.halted) break;
-    await carryOut(intent, context);
-  }
+  for (const intent of intents) await carryOut(intent, context);
 }
 
 async function carryOut(intent: Intent, context: TickContext): Promise<void> {

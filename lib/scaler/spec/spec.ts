@@ -159,7 +159,8 @@ function configProblems({ provider, config }: GameServerNodeSpec): Problem[] {
   for (const key of provider === 'auto' ? GROUP_KEYS.auto : []) {
     if (config[key] === '') problem(key, 'expected a name, it is empty: write one, or take the key out');
   }
-  if (config.nodegroup && config.autoScalingGroup)
+  // The other providers have none of the two, or one; to a hook both are its own affair.
+  if (provider === 'auto' && config.nodegroup && config.autoScalingGroup)
     problem('autoScalingGroup', 'expected one of nodegroup and autoScalingGroup, got both');
   if (config.pool !== undefined && !isId(config.pool)) problem('pool', 'expected the name of a pool of Berth');
   if (config.replaceIneligible !== undefined && !/^(true|false)$/.test(config.replaceIneligible)) {

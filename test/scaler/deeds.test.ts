@@ -92,7 +92,7 @@ describe('servers of a node that goes', () => {
   });
 
   it('one that holds a session now, or cannot be deleted any more, counts against the limit', async () => {
-    for (const change of [{ state: 'Allocated' }, { deleting: true }]) {
+    for (const change of [{ state: 'Allocated' }, { deleting: true }, { uid: 'uid-other' }]) {
       const { bed, names } = drainingBed(2);
       bed.limit = 1;
       let happened = false;

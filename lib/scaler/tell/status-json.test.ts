@@ -138,6 +138,8 @@ describe('two values are the same JSON', () => {
     [{ a: 1 }, { a: 1, b: 2 }, false],
     [{ a: 1 }, { b: 1 }, false],
     [[1, 2], [2, 1], false],
+    [[1], [1, 2], false],
+    [[], { length: 0 }, false],
     [[], {}, false],
     [null, {}, false],
     [1, '1', false],

@@ -1,140 +1,109 @@
 import { describe, expect, it } from 'vitest';
+import { leftoversOf } from '../../lib/scaler/plan/leftovers.ts';
+import { planDown } from '../../lib/scaler/plan/plan-down.ts';
 import { MARKS } from '../../lib/scaler/pool/marks.ts';
-import type { EpochMs } from '../../lib/time.ts';
-import { OBJECT, ScalerBed } from './bed.ts';
+import { twinsOf } from '../../lib/scaler/pool/twins.ts';
+import {
+  aCordonedNode,
+  aDrainingNode,
+  aGroup,
+  ago,
+  aNode,
+  aPool,
+  aPoolNode,
+  aScene,
+  aSnapshot,
+  instanceOn,
+} from './plain.ts';
 
-/** What only people can set right: nothing is done to it, and it is told. */
+/** What only people can set right, taken for itself. */
 
-const MINUTE_MS = 60_000;
+const by = (object: string) => ({ annotations: { [MARKS.cordonedBy]: object } });
+const toldOf = (...of: Parameters<typeof leftoversOf>) => leftoversOf(...of).map(({ message }) => message);
 
-function bedWith(nodes: number, replicas: number): ScalerBed {
-  const bed = new ScalerBed('eks', replicas);
-  for (let at = 0; at < nodes; at++) bed.addNode();
-  return bed;
-}
+describe('a cordon that nobody finishes is told', () => {
+  const left = (...nodes: ReturnType<typeof aNode>[]) => toldOf(aScene({ snapshot: aSnapshot({ nodes }) }), aPool([]));
 
-/** Runs ticks, a minute between them; what the last one says is not as it should be. */
-async function degradedAfter(bed: ScalerBed, ticks: number): Promise<{ reason: string; message: string } | undefined> {
-  let found: { status: string; reason: string; message: string } | undefined;
-  for (let at = 0; at < ticks; at++) {
-    bed.now = (bed.now + MINUTE_MS) as EpochMs;
-    const outcome = await bed.tick();
-    found = outcome?.status.conditions.find(({ type }) => type === 'Degraded');
-  }
-  return found?.status === 'True' ? found : undefined;
-}
-
-describe('two Nodes of one machine', () => {
-  /** n1 has come back as n3, under which its games run now. */
-  function twins(replicas: number): ScalerBed {
-    const bed = bedWith(2, replicas);
-    bed.addNode({ grow: false, instance: 'i-1' });
-    bed.changeNode('n1', { ready: false });
-    bed.addServer('n3', 'Allocated');
-    return bed;
-  }
-
-  it('are one to the pool, and the machine is not ended by the one that is empty', async () => {
-    const bed = twins(2);
-    const degraded = await degradedAfter(bed, 3);
-    expect(degraded).toMatchObject({
-      reason: 'NodesShareMachine',
-      message: expect.stringMatching(/n3 and n1\. Delete/),
-    });
-    expect(bed.takeLog().changes).toBe(0);
-  });
-
-  it('keep their machine even where none is wanted, drained or not', async () => {
-    const bed = twins(0);
-    bed.drain('n1');
-    bed.drain('n3');
-    bed.removeServer([...bed.world.servers.values()][0]?.name ?? '');
-    await degradedAfter(bed, 5);
-    expect(bed.takeLog().instancesDeleted).toEqual(['i-2']);
-    expect([...bed.world.nodes.keys()].sort()).toEqual(['n1', 'n3']);
-  });
-
-  it('are no more in the way once one of them is gone', async () => {
-    const bed = twins(0);
-    bed.removeServer([...bed.world.servers.values()][0]?.name ?? '');
-    await degradedAfter(bed, 3);
-    expect(bed.world.nodes.get('n3')?.unschedulable).toBe(false);
-    bed.world.nodes.delete('n1');
-    expect(await degradedAfter(bed, 5)).toBeUndefined();
-    expect([...bed.world.nodes.keys()]).toEqual([]);
-  });
-});
-
-describe('a desired capacity that was lowered by hand under machines that are protected', () => {
-  it('is told where it keeps the pool from shrinking, with what to set it to', async () => {
-    const bed = bedWith(4, 1);
-    if (bed.world.group) bed.world.group = { ...bed.world.group, desired: 1 };
-    const degraded = await degradedAfter(bed, 5);
-    expect(degraded).toMatchObject({
-      reason: 'TerminateRefused',
-      message: expect.stringMatching(/3 machines, and its desired capacity is 0 .*Set the desired capacity to 3/),
-    });
-    expect(bed.takeLog().violations).toEqual([]);
-  });
-
-  it('is nothing to tell of where the pool is as it should be', async () => {
-    const bed = bedWith(4, 4);
-    if (bed.world.group) bed.world.group = { ...bed.world.group, desired: 1 };
-    expect(await degradedAfter(bed, 3)).toBeUndefined();
-  });
-});
-
-describe('a group at its minimum', () => {
-  it('is told as that, and not as one whose desired capacity is below its machines', async () => {
-    const bed = bedWith(2, 2);
-    bed.drain('n2');
-    bed.changeNode('n2', { ready: false });
-    if (bed.world.group) bed.world.group = { ...bed.world.group, min: 2, max: 2 };
-    const degraded = await degradedAfter(bed, 1);
-    expect(degraded?.message).toContain('node n2 is empty and stays, since the group is at its minimum of 2: lower');
-  });
-});
-
-describe('a cordon that nobody goes on with', () => {
-  const foreign = { labels: {}, providerId: 'aws:///eu-west-1a/i-other' };
-
-  it('is told of nodes that the object has cordoned and does not select any more', async () => {
-    const bed = bedWith(2, 1);
-    bed.addNode();
-    bed.drain('n3');
-    bed.changeNode('n3', foreign);
-    if (bed.world.group) bed.world.group = { ...bed.world.group, instances: new Map(), desired: 0 };
-    const degraded = await degradedAfter(bed, 1);
-    expect(degraded).toMatchObject({
-      reason: 'LeftCordoned',
-      message: expect.stringMatching(/not of its pool any more: n3\. .*kubectl uncordon/),
-    });
-    expect(bed.world.nodes.get('n3')?.unschedulable).toBe(true);
+  it('of ours, on a node that is not of the pool any more', () => {
+    expect(left(aCordonedNode('n1'))).toEqual([expect.stringContaining('not of its pool any more: n1. Nobody')]);
   });
 
   it.each([
-    ['whose machine has ended', { ready: false }],
-    ['that is being deleted', { deleting: true }],
-    ['that is being removed', { annotations: { [MARKS.cordonedBy]: OBJECT, [MARKS.pendingDelete]: 'i-other' } }],
-  ])('is not told of a node %s', async (_, change) => {
-    const bed = bedWith(1, 1);
-    bed.addNode({ grow: false });
-    bed.drain('n2');
-    bed.changeNode('n2', { ...foreign, ...change });
-    expect(await degradedAfter(bed, 1)).toBeUndefined();
+    ['that is not cordoned', aCordonedNode('n1', 10, { unschedulable: false })],
+    ['that somebody else cordoned', aNode('n1', { unschedulable: true })],
+    ['that is not ready', aCordonedNode('n1', 10, { ready: false })],
+    ['that is being deleted', aCordonedNode('n1', 10, { deleting: true })],
+  ])('not of a node %s', (_, node) => {
+    expect(left(node)).toEqual([]);
   });
 
-  it('is told of nodes of the pool that another object has cordoned', async () => {
-    const bed = bedWith(2, 1);
-    bed.changeNode('n2', { unschedulable: true, annotations: { [MARKS.cordonedBy]: 'old' } });
-    const degraded = await degradedAfter(bed, 3);
-    expect(degraded).toMatchObject({ reason: 'LeftCordoned', message: expect.stringContaining('n2 (by old)') });
-    expect(bed.takeLog().changes).toBe(0);
+  it('with a few of the nodes by name', () => {
+    const nodes = ['n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7'].map((name) => aCordonedNode(name));
+    expect(left(...nodes.slice(0, 5))[0]).toContain('any more: n1, n2, n3, n4, n5. Nobody');
+    expect(left(...nodes)[0]).toContain('any more: n1, n2, n3, n4, n5 and 2 more. Nobody');
   });
 
-  it("is nothing to tell of where it is a person's", async () => {
-    const bed = bedWith(2, 1);
-    bed.changeNode('n2', { unschedulable: true });
-    expect(await degradedAfter(bed, 3)).toBeUndefined();
+  it('of another object, on a node of the pool that is left alone for it', () => {
+    const held = (fields: object, more: object = {}) =>
+      aPoolNode('n1', { class: 'held', node: aNode('n1', { unschedulable: true, ...fields }), ...more });
+    const told = (node: ReturnType<typeof held>) => toldOf(aScene(), aPool([node]));
+    expect(told(held(by('other')))).toEqual([expect.stringContaining('n1 (by other). Bring')]);
+    expect(told(held({}))).toEqual([]);
+    // Held by a tool that is about to remove it, whoever cordoned it before.
+    expect(told(held(by('game')))).toEqual([]);
+    expect(told(held({ ...by('other'), unschedulable: false }))).toEqual([]);
+    expect(told(held(by('other'), { class: 'leaving' }))).toEqual([]);
+  });
+});
+
+describe('of nodes that name one machine', () => {
+  const on = (name: string, fields: object = {}) => aNode(name, { providerId: 'aws:///a/i-1', ...fields });
+  const counting = (...nodes: ReturnType<typeof aNode>[]) => {
+    return [...twinsOf(nodes)].filter(([, { counts }]) => counts).map(([uid]) => uid);
+  };
+
+  it.each([
+    ['is ready', on('n2'), on('n1', { ready: false, createdAt: ago(1) })],
+    ['is younger', on('n2', { createdAt: ago(1) }), on('n1', { createdAt: ago(9) })],
+    ['is the first by name', on('n2'), on('n3')],
+  ])('the one counts that %s, in whatever order they come', (_, one, other) => {
+    expect(counting(one, other)).toEqual([one.uid]);
+    expect(counting(other, one)).toEqual([one.uid]);
+  });
+
+  it('each is told the others, and nodes alone on a machine, or on none that is known, are none of them', () => {
+    const twins = twinsOf([
+      on('n1'),
+      aNode('n5'),
+      on('n2'),
+      aNode('n6', { providerId: '' }),
+      aNode('n7', { providerId: '' }),
+    ]);
+    expect([...twins].map(([uid, { others }]) => [uid, others])).toEqual([
+      ['uid-n1', ['n2']],
+      ['uid-n2', ['n1']],
+    ]);
+  });
+});
+
+describe('a group with more machines than it is to have', () => {
+  const nodes = ['n1', 'n2', 'n3'].map((name) => aPoolNode(name));
+  const findings = (desired: number, min: number, target: number, pool = aPool(nodes)) =>
+    planDown(aScene({ group: aGroup(['n1', 'n2', 'n3'], { desired, min }) }), pool, target).findings;
+
+  it('is told of where not all that are too many can go for that', () => {
+    expect(findings(2, 1, 1)).toMatchObject([
+      { reason: 'TerminateRefused', message: expect.stringContaining('has 3 machines') },
+    ]);
+  });
+
+  it('is not told of where all of them can, or it has no more than it is to have', () => {
+    expect(findings(2, 0, 1)).toEqual([]);
+    expect(findings(3, 1, 0)).toEqual([]);
+  });
+
+  it('counts those that have no node and are to be ended', () => {
+    const orphans = [{ node: 'n9', uid: 'uid-n9', instance: instanceOn('n9'), since: ago(1) }];
+    expect(findings(3, 2, 1, aPool([...nodes.slice(0, 2), aDrainingNode('n3')], { orphans }))).toHaveLength(1);
   });
 });

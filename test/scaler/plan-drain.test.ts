@@ -3,6 +3,7 @@ import { TERMINATE_SUSPENDED } from '../../lib/scaler/plan/plan-down.ts';
 import { goingOf, hasSettled, planDrain, planRemovals } from '../../lib/scaler/plan/plan-drain.ts';
 import type { PoolNode } from '../../lib/scaler/pool/classes.ts';
 import type { Scene } from '../../lib/scaler/pool/scene.ts';
+import { SCALER } from '../../lib/settings.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { aCordonedNode, aDrainingNode, aGroup, aPool, aPoolNode, aScene, aServer, aSpec, NOW } from './plain.ts';
 
@@ -113,5 +114,24 @@ describe('a drain that is blocked is told', () => {
     expect(toldOf(busy(2 * DAY, { gamePods: 0, protectedServers: 0 }))).toEqual([]);
     const { cordonedAt: _, ...undated } = busy(2 * DAY);
     expect(toldOf(undated)).toEqual([]);
+  });
+});
+
+describe('servers that are placed on a cordoned node are told', () => {
+  const placed = (seconds: number, count: number) => {
+    const createdAt = (NOW - 600_000 + seconds * 1_000) as EpochMs;
+    const servers = Array.from({ length: count }, (_, at) => ({ ...aServer(`g${at}`, 'n1'), createdAt }));
+    return removalsOf(aScene(), [aDrainingNode('n1', 10, { servers, gamePods: count })]).findings;
+  };
+
+  it('if they were made later than the scheduler may have been behind, and no sooner', () => {
+    const { staleCacheSeconds } = SCALER;
+    expect(placed(staleCacheSeconds - 1, 1)).toEqual([]);
+    expect(placed(staleCacheSeconds, 1)).toMatchObject([{ reason: 'DrainBlocked' }]);
+  });
+
+  it('with a few of them by name', () => {
+    expect(placed(500, 5)[0]?.message).toContain('default/g3 on n1, default/g4 on n1. Their');
+    expect(placed(500, 7)[0]?.message).toContain('default/g4 on n1 and 2 more. Their');
   });
 });

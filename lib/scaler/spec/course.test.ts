@@ -67,6 +67,26 @@ describe('the course of a target', () => {
     ]);
   });
 
+  it('names of windows that open together those that say the target, by kind and size', () => {
+    const small = schedule({ name: 'small', replicas: 5 });
+    const launch = { name: 'launch', start: at('2026-01-15T17:00:00Z'), end: at('2026-01-15T18:00:00Z'), replicas: 9 };
+    const of = (...more: Override[]) =>
+      course(spec([schedule(), small], more), '2026-01-15T12:00:00Z', '2026-01-16T12:00:00Z');
+    expect(of().changes.map(({ windows }) => windows)).toEqual([
+      [{ window: 'schedule', name: 'evening', event: 'opens', timezone: 'Europe/Berlin' }],
+      [{ window: 'schedule', name: 'evening', event: 'closes', timezone: 'Europe/Berlin' }],
+    ]);
+    expect(of(launch).changes.map(({ windows }) => windows)).toEqual([
+      [{ window: 'override', name: 'launch', event: 'opens' }],
+      [{ window: 'override', name: 'launch', event: 'closes' }],
+    ]);
+  });
+
+  it('tells of a lead where a window opens, and not where it closes', () => {
+    const { changes } = course(spec([schedule({ leadSeconds: 60 })]), '2026-01-15T12:00:00Z', '2026-01-16T12:00:00Z');
+    expect(changes.map(({ windows: [one] }) => one?.leadSeconds)).toEqual([60, undefined]);
+  });
+
   it('has no change where one window opens as another of its size closes', () => {
     const late = schedule({ name: 'late', cron: '0 19 * * *' });
     expect(told(course(spec([schedule(), late]), '2026-01-15T12:00:00Z', '2026-01-16T12:00:00Z'))).toEqual([

@@ -97,6 +97,7 @@ it('says which values the hook finds wrong', async () => {
     { type: 'FieldValueNotFound', message: 'no such pool', field: 'nodepool' },
     { type: 'FieldValueInvalid', message: 'no', field: 'config.zone' },
     { type: 'FieldValueForbidden', message: 'not by you', field: '' },
+    { type: 'FieldValueInvalid', message: 'too many', field: 'spec.replicas' },
   ];
   const { hook, certificates } = await hookOf({ Validate: { reply: { is_valid: false, details } } });
   expect(await providerOf(hook, certificates).validate()).toEqual({
@@ -104,6 +105,7 @@ it('says which values the hook finds wrong', async () => {
       { path: 'spec.config.nodepool', message: 'FieldValueNotFound: no such pool' },
       { path: 'spec.config.zone', message: 'FieldValueInvalid: no' },
       { path: 'spec.config', message: 'FieldValueForbidden: not by you' },
+      { path: 'spec.replicas', message: 'FieldValueInvalid: too many' },
     ],
     warnings: [],
   });
@@ -125,6 +127,14 @@ it('passes on what the hook says of a config that is valid, and of machines that
     problems: [],
     warnings: ['spec.config.image: is old', expect.stringContaining('3 of 5')],
   });
+});
+
+it('passes on a few of the many things that a hook says, each as it is where it is about no value', async () => {
+  const many = Array.from({ length: 300 }, (_, at) => ({ type: 'T', message: `note ${at}`, field: '' }));
+  const { hook, certificates } = await hookOf({ Validate: { reply: { is_valid: true, details: many } } });
+  const { warnings } = await providerOf(hook, certificates).validate();
+  expect(warnings[0]).toBe('note 0');
+  expect(warnings).not.toContain('note 299');
 });
 
 it('asks a hook that has no Size only once, whichever pool asks', async () => {

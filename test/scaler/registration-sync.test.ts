@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { cronTimes } from '../../lib/cron/croner.ts';
 import { CallError } from '../../lib/scaler/call-error.ts';
 import { BERTH_LABELS } from '../../lib/scaler/registration/registration-spec.ts';
+import { runTick } from '../../lib/scaler/tick.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { ScalerBed } from './bed.ts';
-import { failing, watching } from './failing.ts';
+import { bedWith, failing, watching } from './failing.ts';
 import { MemoryRegistry } from './memory-registry.ts';
 
 /** What the registration of a pool asks for and writes down, where a call of it is answered otherwise than was hoped. */
@@ -239,4 +241,32 @@ it('what is registered before its provider could be asked is read whole once, wh
   expect(bed.world.ledger.registration).toMatchObject({ grouped: true });
   await bed.tick(watching().intercept);
   expect(registry.takeCalls()).toEqual(['read']);
+});
+
+it('an object that names a pool no more has left it, whatever others name', async () => {
+  const { bed, registry, eu } = await registered(1);
+  const other = bedWith(0, 0);
+  const tick = async () => {
+    const outcomes = await runTick(
+      [
+        { name: 'game', createdAt: 1 as EpochMs, spec: { ...bed.spec(), config: { nodegroup: 'games' } } },
+        { name: 'web', createdAt: 2 as EpochMs, spec: { ...other.spec(), config: { nodegroup: 'web', pool: 'us' } } },
+      ],
+      {
+        cluster: bed.world.cluster,
+        portsOf: (name) => {
+          const { world } = name === 'game' ? bed : other;
+          return { ledger: world.ledgerStore, provider: () => world.provider };
+        },
+        ...{ registry, times: cronTimes, clock: () => bed.now, deadline: (bed.now + 50_000) as EpochMs },
+      },
+    );
+    return outcomes.flatMap(({ report }) => report.findings.map(({ message }) => message));
+  };
+  expect(await tick()).toEqual([
+    expect.stringContaining('still registered in pool eu, which the object names no more'),
+  ]);
+  expect(eu.get('n1')).toMatchObject({ drain: true });
+  expect(await tick()).toEqual([]);
+  expect({ left: eu.size, remembered: bed.world.ledger.registration }).toEqual({ left: 0, remembered: undefined });
 });

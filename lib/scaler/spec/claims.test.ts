@@ -92,6 +92,8 @@ describe('config', () => {
 
   it('is told of alone where the provider is no word for one', () => {
     expect(read('gke', {})).toMatchObject({ reason: 'UnknownProvider' });
-    expect(read('gke', {}, { replicas: -1 })).toMatchObject({ reason: 'InvalidSpec' });
+    for (const more of [{ replicas: -1 }, { overrides: 7 }]) {
+      expect(read('gke', {}, more)).toMatchObject({ reason: 'InvalidSpec' });
+    }
   });
 });

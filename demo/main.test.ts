@@ -91,6 +91,7 @@ test(
     ).toEqual(Array(4).fill(true));
     expect(stdout).toMatch(/ {2}placed +5 {2}/);
     expect(await readFile(report, 'utf8')).toContain('6 tasks on 2 nodes');
+    expect(stdout.endsWith(`\nsummary written to ${json}\nreport written to ${report}\n`)).toBe(true);
     expect(await leftBehind()).toEqual([]);
   },
 );

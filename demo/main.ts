@@ -1,6 +1,6 @@
-import { writeFile } from 'node:fs/promises';
 import { checkOutputs, type DemoOptions, parseOptions, type WorkloadDemoOptions } from './options.ts';
 import { progressDisplay } from './report/progress.ts';
+import { jsonText, writeAsked } from './report/written-file.ts';
 import { StoppedError, stopSignal } from './stop-signal.ts';
 import { badNodesFor, withBadNodes } from './workload/bad-nodes.ts';
 import { generateWorkload } from './workload/generate.ts';
@@ -37,11 +37,10 @@ async function workloadDemo(options: WorkloadDemoOptions): Promise<number> {
     const summary = summaryOf(facts);
     const { summaryTable } = await import('./report/summary-table.ts');
     process.stdout.write(`\n${summaryTable(summary)}\n`);
-    if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(summary, undefined, 2)}\n`);
-    if (options.report !== undefined) {
-      const { reportPage } = await import('./report/page.ts');
-      await writeFile(options.report, reportPage(summary, facts.replay, workload));
-    }
+    const { reportPage } = await import('./report/page.ts');
+    const written = { output: process.stdout, quiet };
+    await writeAsked(written, 'summary', options.json, () => jsonText(summary));
+    await writeAsked(written, 'report', options.report, () => reportPage(summary, facts.replay, workload));
     return summary.exitStatus;
   } finally {
     display.end();

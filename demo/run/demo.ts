@@ -52,6 +52,7 @@ export async function runDemo(run: DemoRun): Promise<RunFacts> {
   const { display } = run;
   display.step('starting Berth on this machine');
   const engine = await startEngine({
+    onProgress: (step) => display.step(step),
     onLog: (line) => line.stream === 'platform' && display.step(`${line.source}: ${line.line}`),
   });
   const cluster = connect({ env: engine.env });

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { ScalerDemoOptions } from '../options.ts';
+import { jsonText, writeAsked } from '../report/written-file.ts';
 import { scalerPage } from './page.ts';
 import { scalerDisplay } from './progress.ts';
 import { runScalerDemo } from './run.ts';
@@ -29,8 +30,8 @@ export async function scalerDemo({ scene = EVENING, output, ...run }: ScalerDemo
     const facts = await runScalerDemo({ scene, seed, display, clock, signal, onCluster });
     const summary = scalerSummaryOf(facts);
     output.write(`\n${scalerTable(summary)}\n`);
-    if (json !== undefined) await writeFile(json, `${JSON.stringify(summary, undefined, 2)}\n`);
-    if (report !== undefined) await writeFile(report, scalerPage(summary, facts));
+    await writeAsked({ output, quiet }, 'summary', json, () => jsonText(summary));
+    await writeAsked({ output, quiet }, 'report', report, () => scalerPage(summary, facts));
     return summary.exitStatus;
   } finally {
     display.end();

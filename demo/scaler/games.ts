@@ -1,7 +1,7 @@
 import type { EpochMs } from '../../lib/time.ts';
 import type { Outside } from '../../local/outside/outside.ts';
 import type { Player } from './players.ts';
-import { FLEET } from './scene.ts';
+import { FLEET, momentOf } from './scene.ts';
 
 /** A session on a game server. */
 export interface Game {
@@ -79,7 +79,7 @@ export class Games {
     for (const { server, at, cause } of killedSessions.slice(this.#known)) {
       const game = this.#playing.get(server);
       if (game === undefined) continue;
-      Object.assign(game, { endedAt: at, killed: cause });
+      Object.assign(game, { endedAt: momentOf(at), killed: cause });
       this.#playing.delete(server);
     }
     this.#known = killedSessions.length;

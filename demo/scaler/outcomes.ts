@@ -68,7 +68,7 @@ function replaced({ minute }: Incident, { scene, samples, deeds }: OutcomeFacts)
 function lost({ scene, gone, samples }: OutcomeFacts): string {
   const failed = gone.find(({ by }) => by === 'failure');
   if (failed === undefined) return 'BROKEN: its node is still there';
-  const back = samples.find(({ at, nodes, target }) => at > failed.removedAt && nodes.active >= target)?.at;
+  const back = samples.find(({ at, nodes, target }) => at >= failed.removedAt && nodes.active >= target)?.at;
   if (back === undefined) return 'BROKEN: it was not replaced';
   return `its group replaces it: all nodes are active at ${text(scene, back)}`;
 }

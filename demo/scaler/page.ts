@@ -1,6 +1,7 @@
 import { clockTime, duration, nodeText, whole } from '../numbers.ts';
 import { pageFrame, tileList } from '../report/page-frame.ts';
 import { type Cell, section, table } from '../report/page-parts.ts';
+import { type Count, gameCounts, tickCounts } from './counts.ts';
 import type { ScalerFacts } from './facts.ts';
 import { nodesChart, requestsChart, serversChart } from './figures.ts';
 import type { ScalerSummary } from './summary.ts';
@@ -10,7 +11,7 @@ export function scalerPage(summary: ScalerSummary, facts: ScalerFacts): string {
   const { scene } = summary;
   return pageFrame(
     `A pool from ${scene.replicas} nodes to ${scene.peak} and back`,
-    `An evening and a night, ${time(summary, scene.from)} to ${time(summary, scene.until)} in ${scene.timezone}, played in ${duration(summary.seconds)}: the node scaler as it is deployed, ${whole(summary.ticks.all)} ticks, against a simulated EKS with ${whole(summary.games.begun)} games.`,
+    `An evening and a night, ${time(summary, scene.from)} to ${time(summary, scene.until)} in ${scene.timezone}, played in ${duration(summary.seconds)}: the node scaler as it is deployed, ${whole(summary.ticks.all)} ticks, against a simulated EKS with ${whole(summary.games.begun)} games that begin.`,
     tiles(summary),
     section(
       'Nodes',
@@ -22,10 +23,12 @@ export function scalerPage(summary: ScalerSummary, facts: ScalerFacts): string {
       'By state: the fleet keeps some ready beside those that are played on.',
       serversChart(facts),
     ),
+    countsTable('Games', gameCounts(summary)),
     incidentsTable(summary),
     goneTable(summary),
     leftTable(summary),
     section('Requests', requestsText(summary), requestsChart(facts)),
+    countsTable('Ticks', tickCounts(summary)),
     invariantsTable(summary),
     table(
       'Not as it has to be',
@@ -49,7 +52,7 @@ function tiles({ games, machines, races, invariants, nodes, scene }: ScalerSumma
     [
       whole(games.endedByBerth),
       'games ended by Berth',
-      `of ${whole(games.begun)}; ${whole(games.lostWithMachine)} lost with a machine that failed`,
+      `of ${whole(games.begun)} begun; ${whole(games.lostWithMachine)} lost with a machine that failed`,
       verdict(games.endedByBerth === 0),
     ],
     [
@@ -71,6 +74,14 @@ function tiles({ games, machines, races, invariants, nodes, scene }: ScalerSumma
 function requestsText({ ticks }: ScalerSummary): string {
   const { aws, dynamodb } = ticks.requests.idle;
   return `Of each tick. Of ${whole(ticks.all)} ticks ${whole(ticks.idle)} had nothing to do: such a one looks by four lists of Kubernetes, writes the status if games have come or gone, and asks EKS and Auto Scaling ${whole(aws.median)} times, DynamoDB ${whole(dynamodb.median)} times.`;
+}
+
+function countsTable(title: string, counts: readonly Count[]): string {
+  return table(
+    title,
+    ['What', 'How many', 'Besides'],
+    counts.map(([name, count, note = '']) => [name, count, note]),
+  );
 }
 
 function incidentsTable(summary: ScalerSummary): string {

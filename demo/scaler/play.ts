@@ -8,7 +8,7 @@ import { type Game, Games } from './games.ts';
 import { Incidents } from './incidents.ts';
 import { playersOf } from './players.ts';
 import type { ScalerDisplay } from './progress.ts';
-import { OBJECT, type Scene, targetAt, timeOf } from './scene.ts';
+import { momentOf, OBJECT, type Scene, SHORT_MS, targetAt, timeOf } from './scene.ts';
 import type { Stage } from './stage.ts';
 import { Witness } from './witness.ts';
 
@@ -37,7 +37,7 @@ export async function play(
   const incidents = new Incidents({ stage, scene, games, random: seededRandom(seed + 1) });
   const target = (at: EpochMs) => targetAt(scene, at);
   const witness = new Witness({
-    ...{ outside, target, clock: () => stage.clock.now() },
+    ...{ outside, target, clock: () => momentOf(stage.clock.now()) },
     isIntended: (instance) => stage.isIntended(instance),
     beforeDelete: (server) => incidents.race(server),
   });
@@ -88,9 +88,8 @@ export async function play(
 /** Players come and go in between. */
 function passMinute({ clock, outside }: Stage, games: Games, from: EpochMs): void {
   for (let step = 1; step <= STEPS_PER_MINUTE; step += 1) {
-    // Not quite to the next minute: its tick is not to begin before all that is to be there for it.
-    const at = (from + (step * 60_000) / STEPS_PER_MINUTE - 1) as EpochMs;
-    clock.set(at);
+    const at = (from + (step * 60_000) / STEPS_PER_MINUTE) as EpochMs;
+    clock.set((at - SHORT_MS) as EpochMs);
     outside.settle();
     games.advance(at);
   }

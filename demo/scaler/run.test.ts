@@ -33,10 +33,13 @@ test('a pool grows and shrinks through everything that happens to it, and costs 
     games: { endedByBerth: 0 },
     machines: { ordered: expect.any(Number), lost: 1 },
     operatorsNode: { touched: 0, stillCordoned: true },
-    ticks: { all: 80, held: 1 },
+    ticks: { all: 80, twin: 1, blind: 2, killed: 1, held: 1 },
   });
   expect(summary.machines.ended).toBeGreaterThanOrEqual(3);
   expect(summary.races.won).toBeGreaterThan(0);
+  const [failed] = summary.machines.gone.filter(({ by }) => by === 'failure');
+  const loss = summary.incidents.find(({ kind }) => kind === 'loss');
+  expect(loss?.at).toBe(failed?.lastGameEndedAt);
   expect(new Set(summary.incidents.map(({ kind }) => kind)).size).toBe(8);
   // An invariant that nothing was looked at for would hold of itself.
   expect(summary.invariants.filter(({ checked }) => checked === 0).map(({ id }) => id)).toEqual([]);

@@ -125,3 +125,11 @@ export function targetAt({ from, window, replicas, schedule, incidents }: Scene,
 export function timeOf({ from }: Scene, minute: number): EpochMs {
   return (from + minute * 60_000) as EpochMs;
 }
+
+/** Milliseconds by which the world's clock stands short of each step of players: no tick is to begin before all is there for it. */
+export const SHORT_MS = 1;
+
+/** The moment that was meant when the world's clock showed `shown`: without it what happens before the tick of 20:45 is of 20:44. */
+export function momentOf(shown: EpochMs): EpochMs {
+  return (Math.ceil(shown / 1_000) * 1_000) as EpochMs;
+}

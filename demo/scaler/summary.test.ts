@@ -30,7 +30,16 @@ test('a scene in which all went as it has to', () => {
     machines: { ordered: 4, ended: 2, endedEmpty: 2, lost: 1 },
     races: { won: 1, kept: 1 },
     operatorsNode: { node: 'n2', touched: 0, stillCordoned: true },
-    ticks: { all: 80, idle: 70, busy: 5, held: 1, requests: { idle: { kubernetes: { median: 4, most: 4 } } } },
+    ticks: {
+      all: 80,
+      idle: 70,
+      busy: 5,
+      twin: 1,
+      blind: 2,
+      killed: 1,
+      held: 1,
+      requests: { idle: { kubernetes: { median: 4, most: 4 } } },
+    },
     exitStatus: 0,
   });
   expect(summary.incidents.map(({ outcome }) => outcome)).toEqual([
@@ -132,6 +141,7 @@ test('the table says it in words', () => {
   expect(text).toMatch(/at the end +2 {2}17:20, and 1 draining, 1 held; shrunk at 17:07\n/);
   expect(text).toMatch(/draining {2}n3, 1 games? on it\n/);
   expect(text).toMatch(/ended by Berth +0\n/);
+  expect(text).toMatch(/killed +1 {2}with the function/);
   expect(text).toMatch(/operator's node +untouched {2}n2, still cordoned\n/);
   expect(text).toMatch(/I3 no machine and no node ends with a game on it +holds {2}0 broken of 4 checked\n/);
   expect(text).toContain(

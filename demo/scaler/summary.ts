@@ -1,11 +1,11 @@
 import { isoTime } from '../../lib/time.ts';
 import type { NodeClass } from './census.ts';
-import type { Tick } from './deeds.ts';
 import type { LeftNode, ScalerFacts } from './facts.ts';
 import type { Incident } from './incidents.ts';
 import { IN_USE, type InvariantId, judge, SCALER_INVARIANTS } from './judge.ts';
 import { type OutcomeFacts, outcomeOf } from './outcomes.ts';
 import { timeOf } from './scene.ts';
+import { type TickCounts, tickCountsOf, ticksByKind } from './ticks.ts';
 
 /** Broken invariants that are listed; of others only the number is told. */
 const LISTED_VIOLATIONS = 50;
@@ -59,14 +59,7 @@ export interface ScalerSummary {
   readonly races: { readonly won: number; readonly kept: number };
   /** null: nobody cordoned one by hand. */
   readonly operatorsNode: { readonly node: string; readonly touched: number; readonly stillCordoned: boolean } | null;
-  readonly ticks: {
-    readonly all: number;
-    readonly idle: number;
-    readonly busy: number;
-    /** That did not run: the lease was still that of the function that was killed. */
-    readonly held: number;
-    readonly requests: { readonly idle: Requests; readonly busy: Requests };
-  };
+  readonly ticks: TickCounts;
   readonly incidents: readonly {
     readonly at: string;
     readonly kind: Incident['kind'];
@@ -96,18 +89,6 @@ export interface GoneSummary {
   readonly removedAt: string;
   readonly games: number;
   readonly by: 'Berth' | 'failure';
-}
-
-/** Requests of one tick: the median, and the most in brackets. */
-export interface Requests {
-  readonly kubernetes: Figures;
-  readonly aws: Figures;
-  readonly dynamodb: Figures;
-}
-
-interface Figures {
-  readonly median: number;
-  readonly most: number;
 }
 
 export function scalerSummaryOf(facts: ScalerFacts): ScalerSummary {
@@ -152,7 +133,7 @@ export function scalerSummaryOf(facts: ScalerFacts): ScalerSummary {
     machines,
     races: { won: races.length, kept: races.filter(({ kept }) => kept).length },
     operatorsNode,
-    ticks: ticksOf(facts),
+    ticks: tickCountsOf(facts.ticks),
     incidents: incidentsOf(facts),
     invariants,
     seconds: facts.seconds,
@@ -199,9 +180,9 @@ function problemsOf(it: Omit<ScalerSummary, 'problems' | 'exitStatus'>, played: 
 
 /** Ticks that ran, and after which the status told of another target than the timetable's. */
 function otherTargets({ samples, ticks }: ScalerFacts): string[] {
-  const ran = new Set(ticks.flatMap(({ at, events }) => (['none', 'twin'].includes(events) ? [at] : [])));
-  const held = new Set(ticks.flatMap(({ at, kubernetes }) => (kubernetes === 0 ? [at] : [])));
-  const other = samples.filter((one) => ran.has(one.at) && !held.has(one.at) && one.effectiveTarget !== one.target);
+  const { idle, busy, twin } = ticksByKind(ticks);
+  const ran = new Set([...idle, ...busy, ...twin].map(({ at }) => at));
+  const other = samples.filter((one) => ran.has(one.at) && one.effectiveTarget !== one.target);
   const [first] = other;
   if (first === undefined) return [];
   return [
@@ -268,29 +249,6 @@ function operatorsNodeOf({
   const own = changes.filter((change) => change.endsWith(` ${heldNode}`)).length;
   const stillCordoned = left.some(({ node, state }) => node === heldNode && state === 'held');
   return { node: heldNode, touched: servers + ended + own, stillCordoned };
-}
-
-function ticksOf({ ticks }: ScalerFacts): ScalerSummary['ticks'] {
-  const plain = ticks.filter(({ events, kubernetes }) => events === 'none' && kubernetes > 0);
-  const [idle, busy] = [
-    plain.filter(({ changes }) => changes.length === 0),
-    plain.filter(({ changes }) => changes.length > 0),
-  ];
-  return {
-    all: ticks.length,
-    idle: idle.length,
-    busy: busy.length,
-    held: ticks.filter(({ kubernetes }) => kubernetes === 0).length,
-    requests: { idle: requestsOf(idle), busy: requestsOf(busy) },
-  };
-}
-
-function requestsOf(ticks: readonly Tick[]): Requests {
-  const figures = (key: 'kubernetes' | 'aws' | 'dynamodb'): Figures => {
-    const sorted = ticks.map((tick) => tick[key]).sort((a, b) => a - b);
-    return { median: sorted[Math.floor(sorted.length / 2)] ?? 0, most: sorted.at(-1) ?? 0 };
-  };
-  return { kubernetes: figures('kubernetes'), aws: figures('aws'), dynamodb: figures('dynamodb') };
 }
 
 function incidentsOf(facts: ScalerFacts): ScalerSummary['incidents'] {

@@ -1,17 +1,18 @@
-import { clockTime, duration, nodeText, whole } from '../numbers.ts';
+import { clockTime, nodeText, whole } from '../numbers.ts';
 import { plainTable } from '../report/plain-table.ts';
 import type { Line } from '../report/table-line.ts';
+import { type Count, gameCounts, tickCounts } from './counts.ts';
 import type { ScalerSummary } from './summary.ts';
 
 /** The summary of a scene for a terminal or a log, and below it what is not as it has to be. */
 export function scalerTable(summary: ScalerSummary): string {
   const before = [
     ['Nodes', nodeLines(summary)],
-    ['Games', gameLines(summary)],
+    ['Games', gameCounts(summary).map(lineOf)],
     ['Machines', machineLines(summary)],
   ] as const;
   const after = [
-    ['Ticks', tickLines(summary)],
+    ['Ticks', tickCounts(summary).map(lineOf)],
     ['Invariants', invariantLines(summary)],
   ] as const;
   return [...plainTable(before), ...incidentLines(summary), '', ...plainTable(after), ...brokenLines(summary)].join(
@@ -50,25 +51,6 @@ function nodeLines({ nodes, scene }: ScalerSummary): Line[] {
   ];
 }
 
-function gameLines({ games, servers }: ScalerSummary): Line[] {
-  const waited = games.waited === 0 ? 'none' : `at most ${duration(games.longestWaitSeconds)}`;
-  return [
-    [
-      'played',
-      whole(games.played),
-      `at most ${whole(games.mostAtOnce)} at once; ${whole(games.stillPlayed)} still go on`,
-    ],
-    ['ended by Berth', whole(games.endedByBerth)],
-    ['lost with a machine', whole(games.lostWithMachine), 'that failed by itself'],
-    ['waited for a server', whole(games.waited), waited],
-    [
-      'servers deleted',
-      whole(servers.deletedByBerth),
-      `by Berth; ${whole(servers.withSession)} of them with a session`,
-    ],
-  ];
-}
-
 function machineLines({ machines, races, operatorsNode }: ScalerSummary): Line[] {
   const node = operatorsNode;
   const held: Line[] =
@@ -99,24 +81,8 @@ function incidentLines({ incidents, scene }: ScalerSummary): string[] {
   return ['', 'What happens to it', ...lines];
 }
 
-function tickLines({ ticks, seconds }: ScalerSummary): Line[] {
-  const of = ({ kubernetes, aws, dynamodb }: ScalerSummary['ticks']['requests']['idle']) =>
-    `requests: ${[
-      [kubernetes, 'Kubernetes'],
-      [aws, 'AWS'],
-      [dynamodb, 'DynamoDB'],
-    ]
-      .map(
-        ([figures, name]) =>
-          `${whole((figures as typeof aws).median)} to ${name} (at most ${whole((figures as typeof aws).most)})`,
-      )
-      .join(', ')}`;
-  return [
-    ['all', whole(ticks.all), `one each minute of the scene, in ${duration(seconds)}`],
-    ['nothing to do', whole(ticks.idle), of(ticks.requests.idle)],
-    ['something done', whole(ticks.busy), of(ticks.requests.busy)],
-    ['not run', whole(ticks.held), 'while the lease was that of the function that was killed'],
-  ];
+function lineOf([name, count, note]: Count): Line {
+  return note === undefined ? [name, whole(count)] : [name, whole(count), note];
 }
 
 function invariantLines({ invariants }: ScalerSummary): Line[] {

@@ -1,13 +1,14 @@
 import type { AutoScalingClient } from '@aws-sdk/client-auto-scaling';
 import type { EKSClient } from '@aws-sdk/client-eks';
 import type { KubernetesApi } from '../kubernetes/api.ts';
-import { clusterOf } from '../kubernetes/cluster.ts';
+import { clusterOf, listNodes } from '../kubernetes/cluster.ts';
 import { connectToEks } from '../kubernetes/eks.ts';
 import { objectsOf } from '../kubernetes/objects.ts';
 import { serviceAddress } from '../kubernetes/services.ts';
 import type { ProviderContext } from '../providers/context.ts';
 import { locateMachines, providersOf } from '../providers/providers.ts';
 import type { ClusterSettings } from '../scaler/cluster-settings.ts';
+import type { ObservedNode } from '../scaler/observation.ts';
 import type { ReachedCluster } from '../scaler/run-cluster.ts';
 import type { Clock } from '../time.ts';
 
@@ -27,8 +28,14 @@ export interface ConnectedCluster extends ReachedCluster {
   close(): void;
 }
 
+/** As whoever looks at it reaches it. A tick has the nodes in its snapshot, and asks for them no second time. */
+export interface InspectableCluster extends ConnectedCluster {
+  /** All nodes, of one state. Throws CallError. */
+  listNodes(): Promise<readonly ObservedNode[]>;
+}
+
 /** A cluster of EKS as one tick reaches it. Throws CallError where EKS does not name its endpoint. */
-export async function reachThroughEks(reach: Reach): Promise<ConnectedCluster> {
+export async function reachThroughEks(reach: Reach): Promise<InspectableCluster> {
   const { settings, eks, clock, signal } = reach;
   const { name: cluster, region } = settings;
   const { credentials } = eks.config;
@@ -37,7 +44,10 @@ export async function reachThroughEks(reach: Reach): Promise<ConnectedCluster> {
 }
 
 /** As `reachThroughEks`, over a connection to its API server that is there already. */
-export function reachOver(api: KubernetesApi, { settings, eks, autoScaling, clock, signal }: Reach): ConnectedCluster {
+export function reachOver(
+  api: KubernetesApi,
+  { settings, eks, autoScaling, clock, signal }: Reach,
+): InspectableCluster {
   const context: ProviderContext = {
     ...{ cluster: settings.name, eks, autoScaling, clock },
     ...(signal === undefined ? {} : { signal }),
@@ -48,6 +58,7 @@ export function reachOver(api: KubernetesApi, { settings, eks, autoScaling, cloc
     cluster: clusterOf(api),
     provider: providersOf(context),
     locate: (instances) => locateMachines(context, instances),
+    listNodes: () => listNodes(api),
     close: () => api.close(),
   };
 }

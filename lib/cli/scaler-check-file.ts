@@ -4,6 +4,7 @@ import { type EpochMs, systemClock } from '../time.ts';
 import type { Cli, Run } from './context.ts';
 import { EXIT, type ExitStatus } from './io.ts';
 import { checksText, dryTick, type PoolCheck } from './scaler-check.ts';
+import { cordonsIn, lookAtNodes } from './scaler-cordons.ts';
 import { type ObjectFile, readObjectFile } from './scaler-file.ts';
 import { type ClusterView, clustersText, exitOf, type OverOptions, overClusters } from './scaler-over-clusters.ts';
 import { type PoolTimetable, timetableJson, timetablesOf } from './scaler-timetable.ts';
@@ -33,10 +34,11 @@ export async function checkFileInCluster(run: Run, options: CheckFileOptions): P
   const file = await readObjectFile(options.file, run.io);
   let there: readonly TickObject[] = [];
   const views = await overClusters<PoolCheck>(run, options, async (reached, seen) => {
-    const objects = await reached.objects.list();
+    const [objects, nodes] = await Promise.all([reached.objects.list(), lookAtNodes(reached)]);
     if (objects === undefined) return undefined;
     there = objects;
-    return dryTick(withApplied(objects, file.objects, seen.now), reached, seen);
+    const applied = withApplied(objects, file.objects, seen.now);
+    return { pools: await dryTick(applied, reached, seen), ...cordonsIn(nodes, applied, seen.ledgers) };
   });
   const pools = await poolsOf(file, there);
   print(run, file, pools, views);

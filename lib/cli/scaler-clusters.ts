@@ -1,6 +1,6 @@
 import { AutoScalingClient } from '@aws-sdk/client-auto-scaling';
 import { EKSClient } from '@aws-sdk/client-eks';
-import { type ConnectedCluster, reachOver, reachThroughEks } from '../aws/reach-cluster.ts';
+import { type InspectableCluster, reachOver, reachThroughEks } from '../aws/reach-cluster.ts';
 import { configOf } from '../client/connection.ts';
 import { nodeRegistry } from '../client/node-registry.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
@@ -67,7 +67,7 @@ function selected(clusters: readonly ClusterSettings[], wanted: string, env: Env
  * A cluster as whoever runs the command may reach it: with their own credentials, or by a kubeconfig. Not as the function:
  * that a command could take on its role would be a way around the cluster's own rules.
  */
-export async function reach(env: Env, settings: ClusterSettings, options: ClusterOptions): Promise<ConnectedCluster> {
+export async function reach(env: Env, settings: ClusterSettings, options: ClusterOptions): Promise<InspectableCluster> {
   const { region } = settings;
   const eks = new EKSClient({ ...configOf(env, env.AWS_ENDPOINT_URL_EKS), region });
   const autoScaling = new AutoScalingClient({ ...configOf(env, env.AWS_ENDPOINT_URL_AUTO_SCALING), region });

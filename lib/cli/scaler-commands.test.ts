@@ -171,6 +171,38 @@ describe('berth scaler check -f', () => {
   });
 });
 
+describe('nodes that an object has cordoned which is gone', () => {
+  const metal = { provider: 'eks', config: { nodegroup: 'metal' }, replicas: 2 };
+  const told = 'm1, m2: cordoned by metal, which is gone: kubectl uncordon m1 m2, or make metal again';
+  beforeAll(() => {
+    const annotations = { 'stable.agones.dev/cordoned-by': 'metal' };
+    for (const name of ['m2', 'm1']) outside.scene.addNode({ name, unschedulable: true, annotations });
+  });
+  afterAll(() => {
+    for (const name of ['m2', 'm1']) outside.scene.remove('nodes', name);
+  });
+
+  it.each(['status', 'check'])('are told by %s, which answers no', async (command) => {
+    const { status, out, err } = await berth(command);
+    expect([status, err]).toEqual([3, '']);
+    expect(out.trimEnd().split('\n').at(-1)).toBe(told);
+    const { clusters } = JSON.parse((await berth(command, '--json')).out);
+    expect(clusters).toMatchObject([{ leftCordoned: [{ object: 'metal', nodes: ['m1', 'm2'] }] }]);
+  });
+
+  it('are told no more where the object would be there again', async () => {
+    const run = (object: string) => berthCommand(environment(), ['scaler', 'check', '-f', '-'], object);
+    expect((await run(objectText('metal', metal))).out).not.toContain('is gone');
+    expect((await run(objectText('games', { ...games, replicas: 3 }))).out).toContain(told);
+  });
+
+  it('are looked for by no command that does not tell them', async () => {
+    const before = outside.kubernetes.requests.length;
+    expect(await berth('timetable')).toMatchObject({ status: 0 });
+    expect(outside.kubernetes.requests.slice(before).map(({ path }) => path)).not.toContain('/api/v1/nodes');
+  });
+});
+
 describe('berth scaler timetable', () => {
   it('shows how the targets of the objects of a cluster go on', async () => {
     const noon = { name: 'noon', timezone: 'Asia/Tokyo', cron: '0 12 * * *', durationMinutes: 60, replicas: 2 };

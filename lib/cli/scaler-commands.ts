@@ -4,6 +4,7 @@ import { CLUSTERS_ENV } from '../store/tables.ts';
 import { type Cli, commandOf } from './context.ts';
 import { BadInputError } from './io.ts';
 import { checksText, dryTick, withGone } from './scaler-check.ts';
+import { cordonsIn, lookAtNodes } from './scaler-cordons.ts';
 import { clustersText, exitOf, type Look, type OverOptions, overClusters } from './scaler-over-clusters.ts';
 import { type PoolView, poolsText, poolView } from './scaler-view.ts';
 
@@ -34,10 +35,11 @@ function statusCommand(cli: Cli): Command {
   );
 }
 
-const statusOf: Look<PoolView> = async ({ objects }, { ledgers, now }) => {
-  const listed = await objects.list();
-  const views = listed?.map(({ name, status }) => poolView(name, status, ledgers.get(name), now));
-  return views && withGone(views, ledgers, now);
+const statusOf: Look<PoolView> = async (reached, { ledgers, now }) => {
+  const [listed, nodes] = await Promise.all([reached.objects.list(), lookAtNodes(reached)]);
+  if (listed === undefined) return undefined;
+  const views = listed.map(({ name, status }) => poolView(name, status, ledgers.get(name), now));
+  return { pools: withGone(views, ledgers, now), ...cordonsIn(nodes, listed, ledgers) };
 };
 
 interface CheckOptions extends OverOptions {
@@ -65,8 +67,9 @@ function checkCommand(cli: Cli): Command {
       if (options.offline) throw new BadInputError('--offline looks at a file: name it with --file');
       return cli.run(options, async (run) => {
         const views = await overClusters(run, options, async (reached, seen) => {
-          const objects = await reached.objects.list();
-          return objects && dryTick(objects, reached, seen);
+          const [objects, nodes] = await Promise.all([reached.objects.list(), lookAtNodes(reached)]);
+          if (objects === undefined) return undefined;
+          return { pools: await dryTick(objects, reached, seen), ...cordonsIn(nodes, objects, seen.ledgers) };
         });
         run.print({ clusters: views }, () => clustersText(views, checksText));
         return exitOf(views);

@@ -1,13 +1,13 @@
-import type { ConnectedCluster } from '../aws/reach-cluster.ts';
+import type { InspectableCluster } from '../aws/reach-cluster.ts';
 import { CallError } from '../scaler/call-error.ts';
 import { type ClusterSettings, clusterIdOf } from '../scaler/cluster-settings.ts';
 import type { Ledger } from '../scaler/observation.ts';
 import type { NodeRegistry } from '../scaler/ports.ts';
-import type { ReachedCluster } from '../scaler/run-cluster.ts';
 import { type EpochMs, systemClock } from '../time.ts';
 import type { CommonOptions, Run } from './context.ts';
 import { EXIT, type ExitStatus } from './io.ts';
 import type { ClusterOptions, Memory } from './scaler-clusters.ts';
+import { type Cordons, cordonsText } from './scaler-cordons.ts';
 import { ageText, lineOf } from './scaler-view.ts';
 
 export type OverOptions = CommonOptions & ClusterOptions;
@@ -24,11 +24,16 @@ interface Judged {
   readonly well: boolean;
 }
 
-/** What a command wants to know of the pools of a cluster; undefined: the cluster does not know the kind. */
-export type Look<P extends Judged> = (reached: ReachedCluster, seen: Seen) => Promise<readonly P[] | undefined>;
+/** What a command sees of a cluster. */
+export interface Sight<P extends Judged> extends Cordons {
+  readonly pools: readonly P[];
+}
+
+/** What a command wants to know of a cluster; undefined: the cluster does not know the kind. */
+export type Look<P extends Judged> = (reached: InspectableCluster, seen: Seen) => Promise<Sight<P> | undefined>;
 
 /** What a command found out of one cluster. */
-export interface ClusterView<P extends Judged> {
+export interface ClusterView<P extends Judged> extends Cordons {
   readonly cluster: string;
   /** Why nothing could be seen of it. */
   readonly problem?: string;
@@ -56,18 +61,18 @@ export async function overClusters<P extends Judged>(
 async function lookAt<P extends Judged>(
   memory: Memory,
   settings: ClusterSettings,
-  reach: () => Promise<ConnectedCluster>,
+  reach: () => Promise<InspectableCluster>,
   look: Look<P>,
 ): Promise<ClusterView<P>> {
   const cluster = clusterIdOf(settings);
-  let reached: ConnectedCluster | undefined;
+  let reached: InspectableCluster | undefined;
   try {
     const { ledgers, lastTick } = await memory.look(cluster);
     reached = await reach();
-    const pools = await look(reached, { registry: memory.registry(cluster), ledgers, now: systemClock() });
+    const sight = await look(reached, { registry: memory.registry(cluster), ledgers, now: systemClock() });
     return {
       cluster,
-      ...(pools === undefined ? {} : { pools }),
+      ...sight,
       ...(lastTick === undefined ? {} : { lastTick }),
     };
   } catch (error) {
@@ -78,10 +83,14 @@ async function lookAt<P extends Judged>(
   }
 }
 
-/** Failed: a cluster could not be seen; no: a pool is not as it should be. */
+/** Failed: a cluster, or its nodes, could not be seen; no: a pool is not as it should be, or nodes are left cordoned. */
 export function exitOf(views: readonly ClusterView<Judged>[]): ExitStatus {
-  if (views.some(({ problem }) => problem !== undefined)) return EXIT.failed;
-  return views.every(({ pools = [] }) => pools.every(({ well }) => well)) ? EXIT.done : EXIT.no;
+  if (views.some(({ problem, nodesProblem }) => problem !== undefined || nodesProblem !== undefined))
+    return EXIT.failed;
+  const fine = views.every(({ pools = [], leftCordoned = [] }) => {
+    return leftCordoned.length === 0 && pools.every(({ well }) => well);
+  });
+  return fine ? EXIT.done : EXIT.no;
 }
 
 /** The clusters, one after the other, each with what `text` says of its pools, or why there is nothing to say. */
@@ -93,7 +102,7 @@ export function clustersText<P extends Judged>(
 }
 
 function clusterText<P extends Judged>(
-  { cluster, problem, pools, lastTick }: ClusterView<P>,
+  { cluster, problem, pools, lastTick, ...cordons }: ClusterView<P>,
   text: (pools: readonly P[]) => string,
   now: EpochMs,
 ): string {
@@ -103,5 +112,5 @@ function clusterText<P extends Judged>(
   if (pools === undefined) {
     return `${head}\nit does not know the kind GameServerNode: kubectl apply -f deploy/kubernetes/crd.yaml`;
   }
-  return `${head}\n${text(pools)}`;
+  return [head, text(pools), ...cordonsText(cordons)].join('\n');
 }

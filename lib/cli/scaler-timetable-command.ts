@@ -34,7 +34,7 @@ export function timetablesOfFile(
 export async function timetablesInClusters(run: Run, options: OverOptions, wanted: Wanted): Promise<ExitStatus> {
   const views = await overClusters<PoolTimetable>(run, options, async ({ objects }, { now }) => {
     const listed = await objects.list();
-    return listed && timetablesOf(listed, asked(wanted, now));
+    return listed && { pools: await timetablesOf(listed, asked(wanted, now)) };
   });
   const shown = views.map(({ pools, ...view }) => ({ ...view, ...(pools && { pools: pools.map(timetableJson) }) }));
   run.print({ clusters: shown }, () => clustersText(views, timetablesText));

@@ -3,7 +3,7 @@ import { failure, type HttpsServer, type Reply, startHttpsServer } from '../../t
 import type { ObservedGameServer, ObservedNode } from '../scaler/observation.ts';
 import type { Cluster } from '../scaler/ports.ts';
 import { connect, type KubernetesApi } from './api.ts';
-import { clusterOf } from './cluster.ts';
+import { clusterOf, listNodes } from './cluster.ts';
 
 let server: HttpsServer;
 let api: KubernetesApi;
@@ -107,6 +107,27 @@ describe('a single look', () => {
       { path: '/api/v1/pods', query: { limit: '500', fieldSelector: 'spec.nodeName=n1' } },
     ]);
     expect(server.requests[0]?.query).not.toHaveProperty('labelSelector');
+  });
+});
+
+describe('the nodes alone', () => {
+  it('are one list, of which every page is asked for', async () => {
+    const second = { ...NODE, metadata: { ...NODE.metadata, name: 'n2' } };
+    server.answer(({ query }) =>
+      query.continue === 'more'
+        ? listOf(second)
+        : { json: { metadata: { resourceVersion: '9', continue: 'more' }, items: [NODE] } },
+    );
+    expect(await listNodes(api)).toMatchObject([{ name: 'n1' }, { name: 'n2' }]);
+    expect(server.requests.map(({ path, query }) => [path, query])).toEqual([
+      ['/api/v1/nodes', { limit: '500' }],
+      ['/api/v1/nodes', { limit: '500', continue: 'more' }],
+    ]);
+  });
+
+  it('are none that are not whole', async () => {
+    answer({ '/api/v1/nodes': GONE });
+    await expect(listNodes(api)).rejects.toThrow(/the server knows no nodes/);
   });
 });
 

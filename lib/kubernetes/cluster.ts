@@ -1,5 +1,5 @@
 import { CallError } from '../scaler/call-error.ts';
-import type { ObservedGameServer, ObservedPod } from '../scaler/observation.ts';
+import type { ObservedGameServer, ObservedNode, ObservedPod } from '../scaler/observation.ts';
 import type { Cluster } from '../scaler/ports.ts';
 import type { KubernetesApi, KubernetesRequest } from './api.ts';
 import { listAll } from './list-all.ts';
@@ -24,6 +24,11 @@ const gameServerPath = ({ namespace, name }: Pick<ObservedGameServer, 'namespace
   'gameservers',
   name,
 ];
+
+/** All nodes, of one state, and nothing else. Throws CallError. */
+export function listNodes(api: KubernetesApi): Promise<ObservedNode[]> {
+  return known(NODES, listAll(api, NODES, { path: NODES_PATH }));
+}
 
 /** The nodes, game pods and game servers behind an API server. */
 export function clusterOf(api: KubernetesApi): Cluster {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { leftoversOf } from '../../lib/scaler/plan/leftovers.ts';
+import { cordonsOfTheGone, leftoversOf } from '../../lib/scaler/plan/leftovers.ts';
 import { planDown } from '../../lib/scaler/plan/plan-down.ts';
 import { MARKS } from '../../lib/scaler/pool/marks.ts';
 import { twinsOf } from '../../lib/scaler/pool/twins.ts';
@@ -53,6 +53,33 @@ describe('a cordon that nobody finishes is told', () => {
     expect(told(held(by('game')))).toEqual([]);
     expect(told(held({ ...by('other'), unschedulable: false }))).toEqual([]);
     expect(told(held(by('other'), { class: 'leaving' }))).toEqual([]);
+  });
+});
+
+describe('a cordon of an object that is gone', () => {
+  const left = (...nodes: ReturnType<typeof aNode>[]) => [
+    ...cordonsOfTheGone(nodes, new Set(['there']), (object, { name }) => object === 'gone' && name === 'going'),
+  ];
+  const cordoned = (name: string, object: string, fields: object = {}) =>
+    aNode(name, { unschedulable: true, ...by(object), ...fields });
+
+  it('is found, by object and by name', () => {
+    const nodes = [cordoned('n2', 'gone'), cordoned('n3', 'also'), cordoned('n1', 'gone')];
+    expect(left(...nodes)).toEqual([
+      ['also', ['n3']],
+      ['gone', ['n1', 'n2']],
+    ]);
+  });
+
+  it.each([
+    ['that an object has which is there', cordoned('n1', 'there')],
+    ['that nobody of ours has cordoned', aNode('n1', { unschedulable: true })],
+    ['that is not cordoned any more', cordoned('n1', 'gone', { unschedulable: false })],
+    ['that is not ready', cordoned('n1', 'gone', { ready: false })],
+    ['that is being deleted', cordoned('n1', 'gone', { deleting: true })],
+    ['whose machine is being ended', cordoned('going', 'gone')],
+  ])('is not of a node %s', (_, node) => {
+    expect(left(node)).toEqual([]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { SCALER } from '../../settings.ts';
+import type { ObservedNode } from '../observation.ts';
 import type { Pool, PoolNode } from '../pool/classes.ts';
 import { isMarkedBy, isPendingDelete, MARKS } from '../pool/marks.ts';
 import type { Scene } from '../pool/scene.ts';
@@ -40,6 +41,26 @@ function cordonsOfOthers({ object }: Scene, { nodes }: Pool): Finding[] {
   const named = namesOf(held, (one) => `${one.node.name} (by ${cordonerOf(one)})`);
   const message = `nodes of the pool that another GameServerNode has cordoned, and that are left alone therefore: ${named}. Bring them back (\`kubectl uncordon\`), or have an object of that name select the pool again`;
   return [{ reason: 'LeftCordoned', message }];
+}
+
+/**
+ * Nodes that an object has cordoned which is none of `objects`, all there are, by its name. No tick tells of them where no other
+ * object selects their pool. Left out are those that are going: not ready, being deleted, or of a machine that is being
+ * ended, as far as the ledger of the object (`isLeaving`) still knows of it.
+ */
+export function cordonsOfTheGone(
+  nodes: readonly ObservedNode[],
+  objects: ReadonlySet<string>,
+  isLeaving: (object: string, node: ObservedNode) => boolean,
+): ReadonlyMap<string, readonly string[]> {
+  const left = new Map<string, string[]>();
+  for (const node of nodes) {
+    const by = node.annotations[MARKS.cordonedBy];
+    if (by === undefined || objects.has(by) || !node.unschedulable || !node.ready || node.deleting) continue;
+    if (!isLeaving(by, node)) left.set(by, [...(left.get(by) ?? []), node.name]);
+  }
+  const sorted = [...left].sort(([a], [b]) => (a < b ? -1 : 1));
+  return new Map(sorted.map(([object, names]) => [object, names.sort()]));
 }
 
 function cordonerOf({ node }: PoolNode): string | undefined {

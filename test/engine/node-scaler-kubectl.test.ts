@@ -158,7 +158,7 @@ describe('kubectl edit', () => {
       await edit(name, `${mend}${script}`);
       mend = `${back}; `;
       await bed.pass(1);
-      expect(await bed.shown(name)).toMatchObject({ TARGET: '', VALID: 'False', HEALTH: '', STATE: reason });
+      expect(await bed.shown(name)).toMatchObject({ TARGET: '', VALID: 'False', HEALTH: reason, STATE: reason });
       const description = (await kubectl.say('describe', 'gsn', name)).replace(/\s+/g, ' ');
       expect(description).toMatch(new RegExp(` Reason: ${reason} Status: False Type: Valid `));
       // In the condition, and in the event.
@@ -223,7 +223,9 @@ test('of two objects for one pool the older is acted on, and the newer says so u
   await bed.apply('newer', { replicas: 0, config: { nodegroup: name } });
   await bed.pass(2);
   expect(await bed.shown(name)).toMatchObject({ TARGET: '2', ACTIVE: '2', VALID: 'True', STATE: 'AtTarget' });
-  expect(await bed.shown('newer')).toMatchObject({ TARGET: '', VALID: 'False' });
+  expect(await bed.shown('newer')).toMatchObject({
+    ...{ TARGET: '', VALID: 'False', HEALTH: 'ConflictingGameServerNode' },
+  });
   const message =
     'the older object shared selects the same pool (nodegroup shared): delete one, or select another pool';
   expect(await kubectl.say('describe', 'gsn', 'newer')).toMatch(

@@ -79,6 +79,20 @@ test('what a person changes is told at once, however often', () => {
   ]);
 });
 
+describe('an object that nobody could look at', () => {
+  const unknown: Condition = { type: 'Degraded', status: 'Unknown', reason: 'ProviderUnreachable', message: 'm' };
+  const lasting = [unknown, 2] as const;
+
+  test('tells nothing of its pool, neither before nor after', () => {
+    expect(told([lasting, [fine, 1], lasting, [fine, 10]])).toEqual([]);
+    expect(told([[degraded('DrainBlocked'), 10], lasting, [fine, 1]])).toEqual(['DrainBlocked']);
+  });
+
+  test('tells at once of what is found when it can be looked at', () => {
+    expect(told([[fine, 60], lasting, [degraded('AtProviderMaximum'), 1]])).toEqual(['AtProviderMaximum']);
+  });
+});
+
 test('a warning that counts machines is told once, and one that says something else as well', () => {
   const count = (machines: number) => [accepted(`${machines} of ${machines} are not protected`), 1] as const;
   const more = accepted('3 of 3 are not protected; the process Launch is suspended');

@@ -76,11 +76,16 @@ interface Times {
 }
 
 function ofCondition(now: Condition, there: ReadonlyMap<string, ConditionThere>, times: Times): Told[] {
-  const before = there.get(now.type);
+  const before = lastKnown(there.get(now.type));
   if (isFlapping(now, before, times)) return [];
   if (now.type === 'Valid') return ofValid(now, before);
   if (now.type === 'Degraded') return ofDegraded(now, before);
   return [];
+}
+
+/** Of a pool that was not looked at nothing is known that could have changed since. */
+function lastKnown(there: ConditionThere | undefined): ConditionThere | undefined {
+  return there?.status === 'Unknown' ? undefined : there;
 }
 
 /** A new object that is accepted as it is needs no word. */
@@ -94,6 +99,8 @@ function ofValid(now: Condition, before: ConditionThere | undefined): Told[] {
 
 /** By the reason: messages name nodes and numbers, which change with every tick. */
 function ofDegraded({ status, reason, message }: Condition, before: ConditionThere | undefined): Told[] {
+  // Nobody has looked: whatever there is to say of it, condition Valid says.
+  if (status === 'Unknown') return [];
   if (status === (before?.status ?? 'False') && (status === 'False' || reason === before?.reason)) return [];
   // What is wrong with the pool was told before it could not be seen, and is still so after it.
   if (status === before?.status && [reason, before.reason].includes('ObservationFailed')) return [];

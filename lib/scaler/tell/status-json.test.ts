@@ -96,9 +96,12 @@ describe('whether the pool is at its target', () => {
     return { shown: `${is} ${reason}`, stored };
   };
 
-  test('nobody knows of an object that is wrong, and the column State has its reason', () => {
+  test('nobody knows of an object that is wrong, and the columns State and Health have its reason', () => {
     const { shown, stored } = stateAfter(invalidStatus('ProviderUnreachable', 'x'));
     expect(shown).toBe('Unknown ProviderUnreachable');
+    expect(stored.conditions.find(({ type }) => type === 'Degraded')).toMatchObject({
+      ...{ status: 'Unknown', reason: 'ProviderUnreachable' },
+    });
     // Mended, but not seen yet: it is not wrong any more.
     expect(stateAfter(unobservedStatus('x'), stored).shown).toBe('Unknown ObservationFailed');
   });

@@ -131,8 +131,9 @@ export function invalidStatus(reason: Exclude<ValidReason, 'Accepted'>, message:
   return {
     conditions: [
       { type: 'Valid', status: 'False', reason, message },
-      // The column State shows its reason.
+      // The columns State and Health show their reasons.
       { type: 'AtTarget', status: 'Unknown', reason, message: unknown },
+      { type: 'Degraded', status: 'Unknown', reason, message: unknown },
     ],
   };
 }

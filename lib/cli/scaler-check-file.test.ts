@@ -30,6 +30,7 @@ describe('berth scaler check -f without a cluster', () => {
     expect(out).toMatch(/^standard input, 2 GameServerNodes\nOBJECT +WHERE +STATE\na +standard input:3 +Accepted\nb /);
     expect(out).toMatch(/\n\na: [14]( \(schedule\))?, 14 changes in 7 days\n/);
     expect(out).toContain('\n\nb: always 2\n');
+    expect(out).toMatch(/\n\nnot checked: the group, the nodes, [^\n]+; name --cluster to see\n$/);
   });
 
   it('says what the function says of an object that is wrong, and passes over other kinds', async () => {

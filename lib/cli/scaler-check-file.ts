@@ -15,6 +15,9 @@ import { counted, table } from './table.ts';
 /** Days of the timetables that `check` shows. */
 const DAYS = 7;
 
+/** What only a cluster can answer: "Accepted" is of the spec alone. */
+const NOT_CHECKED = 'not checked: the group, the nodes, and what provider auto comes to; name --cluster to see';
+
 export interface CheckFileOptions extends OverOptions {
   readonly file: string;
 }
@@ -24,7 +27,7 @@ export function checkFileOffline(cli: Cli, options: CheckFileOptions): Promise<v
   return cli.runOffline(options, async ({ print, io }) => {
     const file = await readObjectFile(options.file, io);
     const pools = await poolsOf(file, []);
-    print({ file: fileJson(file, pools) }, () => fileText(file, pools));
+    print({ file: fileJson(file, pools) }, () => `${fileText(file, pools)}\n\n${NOT_CHECKED}`);
     return pools.every(({ well }) => well) ? EXIT.done : EXIT.no;
   });
 }

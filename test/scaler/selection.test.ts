@@ -27,7 +27,11 @@ describe('what auto comes to', () => {
     ['nodes of gce:// have no provider here: use custom, with a hook', {}, ['gce://p/z/n']],
     ['nodes of Metal+aws://x:// have no provider here: use custom, with a hook', {}, ['Metal+aws://x']],
     ['nodes of bare:// have no provider here: use custom, with a hook', {}, ['bare']],
-    ['the nodes are of AWS, and config names neither nodegroup nor autoScalingGroup', {}, ['aws:///a/i-1']],
+    [
+      'the nodes are of AWS, and config names no group of theirs: set config.nodegroup (a managed node group, provider eks) or config.autoScalingGroup (any other group, provider asg)',
+      {},
+      ['aws:///a/i-1'],
+    ],
   ])('is not known: %s', (problem, config, ids) => {
     const nodes = ids.map((id, at) => nodeBy(`n${at}`, id));
     expect(detectProvider(nodes, auto(config))).toEqual({ problem });

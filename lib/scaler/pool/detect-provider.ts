@@ -3,8 +3,8 @@ import type { GameServerNodeSpec } from '../spec/spec.ts';
 import { isSelected } from './membership.ts';
 
 /**
- * What `auto` comes to: the provider of the pool's nodes, by the beginning of their provider ids. Otherwise why it cannot
- * be told, and what to do.
+ * What `auto` comes to: the provider of the pool's nodes, by the beginning of their provider ids, and for those of AWS by the group
+ * that config names, since ids do not tell whether EKS manages it. Otherwise why it cannot be told, and what to do.
  */
 export function detectProvider(
   nodes: readonly ObservedNode[],
@@ -20,7 +20,10 @@ export function detectProvider(
   if (scheme !== 'aws') return { problem: `nodes of ${scheme}:// have no provider here: use custom, with a hook` };
   if (spec.config.nodegroup !== undefined) return { provider: 'eks' };
   if (spec.config.autoScalingGroup !== undefined) return { provider: 'asg' };
-  return { problem: 'the nodes are of AWS, and config names neither nodegroup nor autoScalingGroup' };
+  return {
+    problem:
+      'the nodes are of AWS, and config names no group of theirs: set config.nodegroup (a managed node group, provider eks) or config.autoScalingGroup (any other group, provider asg)',
+  };
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Berth } from '../client/index.ts';
 import type { QueueName } from '../store/tables.ts';
 import { clientEnvironment } from './environment.ts';
 import type { ExitStatus, Io } from './io.ts';
+import { Patience } from './patience.ts';
 import { json } from './table.ts';
 
 /** Options that every command takes. */
@@ -53,14 +54,21 @@ export function cliOf(io: Io, finished: (status: ExitStatus) => void): Cli {
   return {
     io,
     async run({ json: asJson, prefix }, work, queues = []) {
-      const env = await clientEnvironment(io.env, prefix, queues);
-      const connection = openConnection({ env });
-      const berth = berthOver(connection);
+      const patience = new Patience(io.env, (line) => io.err(`${line}\n`));
+      let berth: ReturnType<typeof berthOver> | undefined;
       try {
+        const env = await clientEnvironment(io.env, prefix, queues, patience);
+        const connection = openConnection({ env });
+        patience.watch('dynamodb', connection.dynamo);
+        patience.watch('sqs', connection.sqs);
+        berth = berthOver(connection);
         const status = await work({ berth, connection, env, ...offlineRun(asJson) });
         if (status !== undefined) finished(status);
+      } catch (error) {
+        throw patience.explained(error);
       } finally {
-        berth.close();
+        patience.close();
+        berth?.close();
       }
     },
     async runOffline({ json: asJson }, work) {

@@ -11,6 +11,7 @@ import {
   tablePhysicalName,
 } from '../store/tables.ts';
 import { BadInputError } from './io.ts';
+import type { Patience } from './patience.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -25,6 +26,7 @@ export async function clientEnvironment(
   env: Env,
   prefix: string | undefined,
   queues: readonly QueueName[],
+  patience: Pick<Patience, 'watch'>,
 ): Promise<Env> {
   const needed = [...new Set<QueueName>(['plans', ...queues])];
   if (prefix === undefined) {
@@ -43,6 +45,7 @@ export async function clientEnvironment(
   const found: Record<string, string | undefined> = { ...env };
   for (const table of Object.keys(TABLES) as TableName[]) found[TABLES[table].env] = tablePhysicalName(prefix, table);
   const sqs = sqsClient(env);
+  patience.watch('sqs', sqs);
   try {
     for (const queue of needed) {
       const { QueueUrl } = await sqs.send(new GetQueueUrlCommand({ QueueName: queuePhysicalName(prefix, queue) }));

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { InvalidInputError } from '../client/index.ts';
 import { BadInputError, EXIT, type ExitStatus } from './io.ts';
+import { NoAnswerError } from './patience.ts';
 
 /** What a failure comes to for whoever typed the command. */
 export interface Failure {
@@ -34,6 +35,7 @@ export function failureOf(error: unknown): Failure {
     return { status: EXIT.badInput, message: error.message };
   }
   if (!(error instanceof Error)) return { status: EXIT.failed, message: String(error) };
+  if (error instanceof NoAnswerError) return { status: EXIT.failed, message: error.message };
   const message = error.message || error.name;
   const known = `${error.name} ${textsOf(error)}`;
   const hint = HINTS.find(([pattern]) => pattern.test(known))?.[1];

@@ -192,6 +192,32 @@ describe('an engine', () => {
     await engine.eventSources.idle();
     expect(await thing(services, 'one')).toBeDefined();
     expect(urlOf(engine)).toBe(urlOf(services));
+    expect(engine.foreign).toEqual(services.endpoints);
+  });
+
+  test('works with those that somebody has named in the environment', async () => {
+    const services = await start({ paused: 'all' });
+    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', services.endpoints.dynamodb);
+    vi.stubEnv('AWS_ENDPOINT_URL_SQS', services.endpoints.sqs);
+    const engine = await start({ paused: 'all' });
+    expect(engine.foreign).toEqual(services.endpoints);
+    expect(urlOf(engine)).toBe(urlOf(services));
+  });
+
+  test('keeps off another engine, in the environment of whose clients it is started, and says so', async () => {
+    const other = await start({ paused: 'all' });
+    for (const [name, value] of Object.entries(other.env)) vi.stubEnv(name, value);
+    const steps: string[] = [];
+    const engine = await start({ onProgress: (step) => steps.push(step) });
+    await send(engine, 'one');
+    await engine.eventSources.idle();
+    expect(await thing(engine, 'one')).toBeDefined();
+    expect(await thing(other, 'one')).toBeUndefined();
+    expect(urlOf(engine)).not.toBe(urlOf(other));
+    expect(engine.foreign).toEqual({});
+    expect(steps[0]).toBe(
+      "AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL_SQS of berth.env are another engine's: not used",
+    );
   });
 });
 

@@ -12,6 +12,7 @@ import type { EventSourceContext } from './event-sources/event-source.ts';
 import { EventSources } from './event-sources/event-sources.ts';
 import { mappedSources, scheduledSources } from './event-sources/start.ts';
 import { CheckpointStore } from './event-sources/stream-progress.ts';
+import { ENGINE_ENV, engineMark, type ForeignEndpoints, foreignEndpoints } from './foreign-endpoint.ts';
 import type { FunctionRunner } from './functions/function-runner.ts';
 import type { MovableClock } from './functions/movable-clock.ts';
 import { startFunctions } from './functions/start-functions.ts';
@@ -46,9 +47,9 @@ export interface EngineOptions {
   readonly maxConcurrency?: number | undefined;
   /** How long `stop` waits for invocations under way before it ends them, milliseconds; default 10,000. */
   readonly graceMs?: number | undefined;
-  /** Another DynamoDB, such as DynamoDB Local. Default: AWS_ENDPOINT_URL_DYNAMODB, or else one is started. */
+  /** Another DynamoDB, such as DynamoDB Local. Default: AWS_ENDPOINT_URL_DYNAMODB, unless it is an engine's; or else one is started. */
   readonly dynamodbEndpoint?: string | undefined;
-  /** Another SQS. Default: AWS_ENDPOINT_URL_SQS, or else one is started. */
+  /** Another SQS. Default: AWS_ENDPOINT_URL_SQS, unless it is an engine's; or else one is started. */
   readonly sqsEndpoint?: string | undefined;
   /** Told what the engine is about to do, while it starts. */
   readonly onProgress?: ((step: string) => void) | undefined;
@@ -79,6 +80,8 @@ export interface EngineOptions {
 export interface Engine {
   /** Where clients reach the services. Requests at `dynamodb` are metered as those of `client`. */
   readonly endpoints: Endpoints;
+  /** Services that it has not started: what they hold outlives it. */
+  readonly foreign: ForeignEndpoints;
   readonly region: string;
   readonly dataDir: string | undefined;
   /** Environment variables for a client process: the endpoints, credentials, the names of tables and queues, the clusters. */
@@ -124,12 +127,13 @@ async function start(options: EngineOptions, cleanup: Cleanup): Promise<Engine> 
   const progress = options.onProgress ?? (() => undefined);
   const data = options.dataDir === undefined ? undefined : await openData(options.dataDir, cleanup);
   const log = startLog(options, data, cleanup);
+  const foreign = foreignServices(options, progress);
 
   progress('starting DynamoDB');
   const temporary = mkdtempSync(join(tmpdir(), 'berth-engine-'));
   cleanup.add(() => rmSync(temporary, { recursive: true, force: true }));
-  const endpoint = options.dynamodbEndpoint ?? process.env.AWS_ENDPOINT_URL_DYNAMODB;
-  const dynamodb = await startDynamoDb({ endpoint, temporary, file: data?.databaseFile }, cleanup);
+  const database = { endpoint: foreign.dynamodb, temporary, file: data?.databaseFile };
+  const dynamodb = await startDynamoDb(database, cleanup);
   const meter = new Meter(dynamodb.url);
   cleanup.add(() => meter.close());
 
@@ -142,7 +146,7 @@ async function start(options: EngineOptions, cleanup: Cleanup): Promise<Engine> 
   const sqs = await startSqs(
     resources,
     {
-      endpoint: options.sqsEndpoint ?? process.env.AWS_ENDPOINT_URL_SQS,
+      endpoint: foreign.sqs,
       journalFile: data?.queuesFile,
       visibilitySeconds: options.visibilitySeconds,
       clock: options.clock ?? systemClock,
@@ -169,9 +173,14 @@ async function start(options: EngineOptions, cleanup: Cleanup): Promise<Engine> 
   const eventSources = await startEventSources(options, services, log, cleanup);
 
   const endpoints = { dynamodb: await meter.endpointFor('client'), sqs: sqs.url };
-  const env = { ...clientEnvironment({ ...endpoints, outside }, REGION), ...resources.environmentOutputs() };
+  const env = {
+    ...clientEnvironment({ ...endpoints, outside }, REGION),
+    [ENGINE_ENV]: engineMark(Object.values(endpoints)),
+    ...resources.environmentOutputs(),
+  };
   return {
     endpoints,
+    foreign,
     region: REGION,
     dataDir: data?.path,
     env,
@@ -194,6 +203,17 @@ async function openData(path: string, cleanup: Cleanup): Promise<DataDirectory> 
   const data = await DataDirectory.open(path);
   cleanup.add(() => data.release());
   return data;
+}
+
+function foreignServices(options: EngineOptions, progress: (step: string) => void): ForeignEndpoints {
+  const named = foreignEndpoints(process.env);
+  const dynamodb = options.dynamodbEndpoint ?? named.dynamodb;
+  const sqs = options.sqsEndpoint ?? named.sqs;
+  if (named.notUsed.length > 0) {
+    const [names, are] = [named.notUsed.join(' and '), named.notUsed.length > 1 ? 'are' : 'is'];
+    progress(`${names} of berth.env ${are} another engine's: not used`);
+  }
+  return { dynamodb, sqs };
 }
 
 function startLog(options: EngineOptions, data: DataDirectory | undefined, cleanup: Cleanup): Log {

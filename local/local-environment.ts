@@ -27,6 +27,8 @@ export function clientEnvironment(
     AWS_DEFAULT_REGION: region,
     AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
     AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+    // The SDK warns of the Node line of the development machine, a client once, a function at every cold start.
+    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
   };
 }
 
@@ -65,7 +67,5 @@ export function functionEnvironment(
     // The developer's own profile is not there on Lambda either.
     AWS_CONFIG_FILE: devNull,
     AWS_SHARED_CREDENTIALS_FILE: devNull,
-    // The SDK warns of the Node line of the development machine at every cold start; Lambda runs a newer one.
-    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
   };
 }

@@ -1,4 +1,10 @@
 import type { Engine } from './engine.ts';
+import { ENDPOINT_ENV } from './foreign-endpoint.ts';
+
+/** What is told of an engine. */
+type Started = Pick<Engine, 'endpoints' | 'queues' | 'dataDir' | 'foreign' | 'env'> & {
+  readonly eventSources: Pick<Engine['eventSources'], 'all'>;
+};
 
 /** Files that were written for whoever has started the engine. */
 interface WrittenFiles {
@@ -19,20 +25,27 @@ function quoted(value: string): string {
 }
 
 /** Where things are, for somebody who has just started the engine. */
-export function summary(engine: Engine, { env: envFile, kubeconfig }: WrittenFiles): string {
+export function summary(engine: Started, { env: envFile, kubeconfig }: WrittenFiles): string {
   const sources = engine.eventSources.all.map(({ source, functionName }) => `${source} -> ${functionName}`);
   const where = [
     ['DynamoDB', engine.endpoints.dynamodb],
     ['SQS', engine.endpoints.sqs],
     ['Queues', [...engine.queues.keys()].join(', ')],
     ['Functions', sources.join(', ')],
-    ['State', engine.dataDir ?? 'in memory, gone at the end (keep it with --data DIR)'],
+    ['State', whereStateIs(engine)],
   ];
   const env =
     envFile === undefined ? ['For clients, paste:', '', ...exportLines(engine.env)] : [`For clients: . ${envFile}`];
   const pools = kubeconfig === undefined ? [] : [...aboutPools(kubeconfig), ''];
   const table = where.map(([name, value]) => `${name?.padEnd(11)}${value}`);
   return [...table, '', ...env, '', ...pools, 'Ctrl-C ends it.'].join('\n');
+}
+
+function whereStateIs({ dataDir, foreign: { dynamodb, sqs } }: Started): string {
+  const own = dataDir ?? 'in memory, gone at the end (keep it with --data DIR)';
+  if (dynamodb === undefined && sqs === undefined) return own;
+  const at = (variable: string, url: string | undefined) => (url === undefined ? own : `at ${url} (${variable})`);
+  return `tables ${at(ENDPOINT_ENV.dynamodb, dynamodb)}; queues ${at(ENDPOINT_ENV.sqs, sqs)}`;
 }
 
 function aboutPools(kubeconfig: string): string[] {
@@ -46,6 +59,6 @@ function aboutPools(kubeconfig: string): string[] {
     `  ${kubectl} get gsn -w`,
     `  ${kubectl} describe gsn game`,
     `  ${kubectl} scale gsn game --replicas 1`,
-    '  npm run berth -- scaler status       # with the variables for clients',
+    '  npx berth scaler status              # with the variables for clients',
   ];
 }

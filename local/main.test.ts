@@ -77,7 +77,12 @@ describe('npm start', () => {
     expect(printed.stdout).toContain(data);
     expect(printed.stdout).toContain(`. ${envFile}`);
     const env = environmentIn(envFile);
-    expect(env).toMatchObject({ BERTH_TABLE_NODES: 'Berth-Nodes', AWS_REGION: 'us-east-1' });
+    expect(env).toMatchObject({
+      BERTH_TABLE_NODES: 'Berth-Nodes',
+      AWS_REGION: 'us-east-1',
+      // What another engine knows these by, and keeps off.
+      BERTH_ENGINE: `${env.AWS_ENDPOINT_URL_DYNAMODB},${env.AWS_ENDPOINT_URL_SQS}`,
+    });
     const sqs = new SQSClient({ endpoint: env.AWS_ENDPOINT_URL_SQS ?? '' });
     const input = { QueueUrl: env.BERTH_QUEUE_PLANS, AttributeNames: ['VisibilityTimeout' as const] };
     expect((await sqs.send(new GetQueueAttributesCommand(input))).Attributes).toEqual({ VisibilityTimeout: '180' });
@@ -100,7 +105,7 @@ describe('npm start', () => {
     for (const words of ['get nodes', 'apply -f deploy/kubernetes/example.yaml', 'get gsn -w']) {
       expect(printed.stdout).toContain(`\n  kubectl --kubeconfig ${file} ${words}\n`);
     }
-    expect(printed.stdout).toContain('\n  npm run berth -- scaler status');
+    expect(printed.stdout).toContain('\n  npx berth scaler status');
 
     const kubectl = new Kubectl(directory);
     kubectl.use(readFileSync(file, 'utf8'));

@@ -74,7 +74,7 @@ describe('berth scaler check -f without a cluster', () => {
     [['check', '-f', '-', '--offline', '--cluster', 'game'], "'--offline' cannot be used with option '--cluster"],
     [['timetable', '-f', '-', '--cluster', 'game'], "'-f, --file <file>' cannot be used with option '--cluster"],
     [['timetable', '-f', '-', '--days', '0'], 'A whole number from 1 to 366 is expected'],
-    [['timetable', '-f', '-', 'none'], 'standard input has no GameServerNode none'],
+    [['timetable', '-f', '-', 'none'], 'standard input has no GameServerNode none; there is a\n'],
     [['check', '-f', '-', '--cluster', 'eu-central-1/game'], 'not set'],
     [['check', '-f', '-', '--kubeconfig', 'k'], 'not set'],
   ])('is told what it cannot use: %j', async (words, told) => {

@@ -43,12 +43,24 @@ export async function checkFileInCluster(run: Run, options: CheckFileOptions): P
     const applied = withApplied(objects, file.objects, seen.now);
     return { pools: await dryTick(applied, reached, seen), ...cordonsIn(nodes, applied, seen.ledgers) };
   });
-  const pools = await poolsOf(file, there);
+  const pools = withFound(await poolsOf(file, there), views);
   print(run, file, pools, views);
   const status = exitOf(views);
   if (status !== EXIT.done) return status;
   const known = views.every(({ pools: looked }) => looked !== undefined);
   return known && pools.every(({ well }) => well) ? EXIT.done : EXIT.no;
+}
+
+/** With what only the cluster and its providers could say: that a nodegroup does not exist, say. */
+function withFound(
+  pools: readonly PoolTimetable[],
+  views: readonly ClusterView<PoolCheck>[],
+): readonly PoolTimetable[] {
+  const checks = new Map(views.flatMap(({ pools: looked = [] }) => looked).map((check) => [check.object, check]));
+  return pools.map((pool) => {
+    const { state, problems = [] } = checks.get(pool.object) ?? pool;
+    return pool.well && problems.length > 0 ? { object: pool.object, state, problems, well: false } : pool;
+  });
 }
 
 function print(

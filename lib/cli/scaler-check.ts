@@ -5,6 +5,7 @@ import type { Ledger } from '../scaler/observation.ts';
 import type { LedgerStore } from '../scaler/ports.ts';
 import type { ReachedCluster } from '../scaler/run-cluster.ts';
 import { runTick, type TickObject } from '../scaler/tick.ts';
+import type { Problem } from '../schema.ts';
 import { NO_LEDGER } from '../store/ledger-item.ts';
 import { type EpochMs, systemClock } from '../time.ts';
 import type { Seen } from './scaler-over-clusters.ts';
@@ -14,6 +15,8 @@ import { deedText, goneView, lineOf, type PoolView, poolsText, poolView } from '
 export interface PoolCheck extends PoolView {
   /** Left out: of an object that is gone. */
   readonly would?: readonly Deed[];
+  /** Why it is acted on in no way; empty if it is. Left out: of an object that is gone. */
+  readonly problems?: readonly Problem[];
   readonly errors?: readonly TickError[];
 }
 
@@ -36,9 +39,10 @@ export async function dryTick(
     // Nobody waits for somebody's turn: a look may take the time that it takes.
     deadline: Number.MAX_SAFE_INTEGER as EpochMs,
   });
-  const views = outcomes.map(({ name, status, report }) => ({
+  const views = outcomes.map(({ name, status, problems, report }) => ({
     ...poolView(name, status, ledgers.get(name), now),
     would: report.deeds,
+    problems,
     errors: report.errors,
   }));
   return withGone(views, ledgers, now);

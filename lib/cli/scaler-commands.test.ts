@@ -148,11 +148,20 @@ describe('berth scaler check -f', () => {
     expect(json.clusters).toMatchObject([{ cluster: CLUSTER, pools: [{ object: 'also' }, { object: 'games' }, {}] }]);
   });
 
+  it('says the same of an object in both tables, and shows no timetable of what is not acted on', async () => {
+    const { status, out } = await berthOf([], objectText('new', { replicas: 2, ...games, config: { nodegroup: 'no' } }));
+    expect(status).toBe(3);
+    expect(out).toMatch(/\nnew +standard input:1 +InvalidConfig\nnew: spec\.config\.nodegroup: .+\n\ncluster /);
+    expect(out).toMatch(/\nnew +- .+ InvalidConfig +-\n/);
+    expect(out).not.toContain('Accepted');
+    expect(out).not.toContain('always 2');
+  });
+
   it('asks no cluster if that is said', async () => {
     const before = outside.requests.length;
     const { status, out } = await berthOf(['--offline'], objectText('games', { ...games, replicas: 5 }));
     expect(status).toBe(0);
-    expect(out).not.toContain('cluster ');
+    expect(out).not.toMatch(/^cluster /m);
     expect(outside.requests.length).toBe(before);
   });
 
@@ -218,7 +227,11 @@ describe('berth scaler timetable', () => {
     expect(json.clusters).toMatchObject([{ cluster: CLUSTER, pools: [{ object: 'lobby', state: 'Accepted' }] }]);
     expect(json.clusters[0].pools[0].course.changes).toHaveLength(4);
     const none = await berth('timetable', 'games', 'none');
-    expect(none).toMatchObject({ status: 1, err: `there is no GameServerNode none in ${CLUSTER}\n` });
+    const there = `in ${CLUSTER}; there are games, lobby, wrong\n`;
+    expect(none).toMatchObject({ status: 1, err: `there is no GameServerNode none ${there}` });
+    const neither = await berth('timetable', 'no', 'none');
+    expect(neither).toMatchObject({ status: 1, err: `there is no GameServerNode no, none ${there}` });
+    expect(neither.out).toBe(`cluster ${CLUSTER}, no tick yet\nnone of that name\n`);
     for (const name of ['lobby', 'wrong']) outside.scene.remove('gameservernodes', name);
   });
 });

@@ -24,7 +24,10 @@ export function timetablesOfFile(
     const now = systemClock();
     const pools = await timetablesOf(withApplied([], file.objects, now), asked(wanted, now));
     const missing = missingIn(wanted, pools);
-    if (missing !== undefined) throw new BadInputError(`${file.file} has no GameServerNode ${missing}`);
+    if (missing !== undefined) {
+      const there = file.objects.map(({ name }) => name);
+      throw new BadInputError(`${file.file} has no GameServerNode ${missing}${thereText(there)}`);
+    }
     print({ file: file.file, pools: pools.map(timetableJson) }, () => timetablesText(pools));
     return pools.every(({ well }) => well) ? EXIT.done : EXIT.no;
   });
@@ -32,18 +35,21 @@ export function timetablesOfFile(
 
 /** The timetables of the objects that are in clusters. */
 export async function timetablesInClusters(run: Run, options: OverOptions, wanted: Wanted): Promise<ExitStatus> {
+  const there: string[] = [];
   const views = await overClusters<PoolTimetable>(run, options, async ({ objects }, { now }) => {
     const listed = await objects.list();
+    for (const { name } of listed ?? []) there.push(name);
     return listed && { pools: await timetablesOf(listed, asked(wanted, now)) };
   });
   const shown = views.map(({ pools, ...view }) => ({ ...view, ...(pools && { pools: pools.map(timetableJson) }) }));
-  run.print({ clusters: shown }, () => clustersText(views, timetablesText));
+  run.print({ clusters: shown }, () => clustersText(views, (pools) => timetablesText(pools, noneText(wanted))));
   const missing = missingIn(
     wanted,
     views.flatMap(({ pools = [] }) => pools),
   );
   if (missing === undefined) return exitOf(views);
-  run.io.err(`there is no GameServerNode ${missing} in ${views.map(({ cluster }) => cluster).join(', ')}\n`);
+  const clusters = views.map(({ cluster }) => cluster).join(', ');
+  run.io.err(`there is no GameServerNode ${missing} in ${clusters}${thereText(there)}\n`);
   return EXIT.failed;
 }
 
@@ -52,5 +58,19 @@ function asked({ names, days }: Wanted, now: ReturnType<typeof systemClock>) {
 }
 
 function missingIn({ names }: Wanted, pools: readonly PoolTimetable[]): string | undefined {
-  return names.find((name) => !pools.some(({ object }) => object === name));
+  return names.filter((name) => !pools.some(({ object }) => object === name)).join(', ') || undefined;
+}
+
+function noneText({ names }: Wanted): string {
+  return names.length === 0 ? 'no GameServerNode' : 'none of that name';
+}
+
+/** Names that a message has room for. */
+const NAMED = 10;
+
+function thereText(names: readonly string[]): string {
+  if (names.length === 0) return '; there is none at all';
+  const sorted = [...new Set(names)].sort();
+  const more = sorted.length > NAMED ? ` and ${sorted.length - NAMED} more` : '';
+  return `; there ${sorted.length === 1 ? 'is' : 'are'} ${sorted.slice(0, NAMED).join(', ')}${more}`;
 }

@@ -15,9 +15,9 @@ const MOST_WINDOWS = 3;
 /** Characters of a bar. */
 const BAR_WIDTH = 84;
 
-/** The pools, each with its bar and its changes. */
-export function timetablesText(pools: readonly PoolTimetable[]): string {
-  return pools.length === 0 ? 'no GameServerNode' : pools.map(timetableText).join('\n\n');
+/** The pools, each with its bar and its changes; `none` where there is none. */
+export function timetablesText(pools: readonly PoolTimetable[], none = 'no GameServerNode'): string {
+  return pools.length === 0 ? none : pools.map(timetableText).join('\n\n');
 }
 
 function timetableText({ object, state, problems, course, paused, windows }: PoolTimetable): string {

@@ -8,6 +8,7 @@ import { ulid } from 'ulid';
 import { type Berth, connect, type NodeView, type PoolSnapshot } from '../lib/client/index.ts';
 
 const POOL = 'example';
+const SERVICE = 'web';
 const NEED = { cpu: 250, memory: 128 };
 const PER_PLAN = 4;
 
@@ -27,7 +28,7 @@ function choose(nodes: readonly NodeView[], planned: ReadonlyMap<string, number>
     .sort((a, b) => left(a, 'cpu') - left(b, 'cpu'))[0];
 }
 
-async function placeAll(berth: Berth, service: string, tasks: number): Promise<Map<number, string>> {
+async function placeAll(berth: Berth, tasks: number): Promise<Map<number, string>> {
   const placed = new Map<number, string>();
   let waiting = Array.from({ length: tasks }, (_, slot) => slot);
   let view: PoolSnapshot = await berth.snapshot(POOL);
@@ -38,7 +39,7 @@ async function placeAll(berth: Berth, service: string, tasks: number): Promise<M
       if (!node) return [];
       planned.set(node.nodeId, (planned.get(node.nodeId) ?? 0) + 1);
       // A task id is used once: a task is never run again, its successor in the slot is a new one.
-      return [{ taskId: ulid(), serviceId: service, slot, nodeId: node.nodeId, resources: NEED }];
+      return [{ taskId: ulid(), serviceId: SERVICE, slot, nodeId: node.nodeId, resources: NEED }];
     });
     if (placements.length === 0) throw new Error(`no node of pool ${POOL} has room for another task`);
 
@@ -59,20 +60,32 @@ async function placeAll(berth: Berth, service: string, tasks: number): Promise<M
 }
 
 /** Plays the agents: the tasks run, and end, so that the example can be run again. */
-async function runAndEnd(berth: Berth, service: string, placed: ReadonlyMap<number, string>): Promise<void> {
+async function runAndEnd(berth: Berth, placed: ReadonlyMap<number, string>): Promise<void> {
   for (const [slot, place] of placed) {
     const [nodeId = '', taskId = ''] = place.split(' ');
-    await berth.reportTask({ taskId, serviceId: service, slot, nodeId }, { state: 'running' });
-    await berth.reportTask({ taskId, serviceId: service, slot, nodeId }, { state: 'complete' });
+    await berth.reportTask({ taskId, serviceId: SERVICE, slot, nodeId }, { state: 'running' });
+    await berth.reportTask({ taskId, serviceId: SERVICE, slot, nodeId }, { state: 'complete' });
   }
   console.log(`${placed.size} tasks have run and ended`);
 }
 
+/** Says that there are to be no successors. A task that ended while it was wanted stays in its slot until somebody has. */
+async function dealWithEnds(berth: Berth, placed: ReadonlyMap<number, string>): Promise<void> {
+  const stops = [...placed].map(([slot, place]) => {
+    const [nodeId = '', taskId = ''] = place.split(' ');
+    return { taskId, serviceId: SERVICE, slot, nodeId };
+  });
+  const { index } = await berth.snapshot(POOL);
+  const { status } = await berth.submit({ planId: ulid(), pool: POOL, snapshotIndex: index, stops });
+  if (status !== 'applied') throw new Error(`the plan that deals with their ends is ${status}`);
+}
+
 const berth = connected();
 try {
-  const service = `example-${ulid()}`;
   await registerCluster(berth);
-  await runAndEnd(berth, service, await placeAll(berth, service, Number(process.argv[2] ?? 12)));
+  const placed = await placeAll(berth, Number(process.argv[2] ?? 12));
+  await runAndEnd(berth, placed);
+  await dealWithEnds(berth, placed);
 } finally {
   berth.close();
 }

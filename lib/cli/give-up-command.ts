@@ -10,13 +10,16 @@ interface GiveUpOptions extends CommonOptions {
   readonly force?: boolean;
 }
 
+/** What a command takes that is about some messages. */
+export const THEIR_IDS = 'their ids, or those of their plans, from the list';
+
 /** `berth dead-letters discard`. */
 export function giveUpCommand(cli: Cli): Command {
   return commandOf(
     'discard',
     'give plans up: what they have reserved goes back, their workers are told, the messages go',
   )
-    .argument('[messages...]', 'their ids, from the list')
+    .argument('[messages...]', THEIR_IDS)
     .option('--all', 'all of them')
     .option('--yes', 'do not ask')
     .option('--force', 'delete also what is no plan or cannot be turned back, whatever it has reserved')

@@ -19,7 +19,7 @@ export function readableIo(io: Io): Io {
 /** Exit statuses, as docs/operators.md has them. */
 export const EXIT = {
   done: 0,
-  /** It could not be done: what is there does not allow it, or AWS could not be reached. */
+  /** It could not be done: what is named is not there, what is there does not allow it, or AWS could not be reached. */
   failed: 1,
   /** The command line, a file or the environment is wrong; nothing was sent. */
   badInput: 2,
@@ -31,6 +31,11 @@ export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 /** Thrown when what somebody typed, or a file or variable that it names, cannot be used. Says what, where, and what to do instead. */
 export class BadInputError extends Error {
   override readonly name = 'BadInputError';
+}
+
+/** Thrown when what somebody names is not there. Says what, where it may be instead, and how to see what is there. */
+export class NotThereError extends Error {
+  override readonly name = 'NotThereError';
 }
 
 /**

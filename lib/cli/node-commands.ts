@@ -1,8 +1,13 @@
 import { Command } from 'commander';
+import type { Connection } from '../client/connection.ts';
 import type { NodeDetails, NodeSpecInput, NodeView } from '../client/index.ts';
 import { InvalidInputError } from '../client/index.ts';
+import { readNode } from '../client/nodes.ts';
+import { nodeId, poolName } from '../ids.ts';
 import { FREE } from '../nodes/claims.ts';
 import { amountOf, checkOrder, TASKS_RESOURCE, UNLIMITED_TASKS } from '../nodes/resources.ts';
+import { BERTH_LABELS } from '../scaler/registration/registration-spec.ts';
+import { parsed } from '../schema.ts';
 import { type Cli, type CommonOptions, commandOf, type Run } from './context.ts';
 import { readDocuments } from './input.ts';
 import { BadInputError, showProgress } from './io.ts';
@@ -125,12 +130,13 @@ function removeCommand(cli: Cli): Command {
   return commandOf('remove', 'remove a node; refused while tasks hold something of it')
     .argument('<pool>')
     .argument('<node>')
-    .option('--force', 'take it out of service and orphan its tasks')
+    .option('--force', 'take it out of service and orphan its tasks; also one that the node scaler registers again')
     .action((pool: string, node: string, options: CommonOptions & { readonly force?: true }) =>
-      cli.run(options, async ({ berth, print, io }) => {
+      cli.run(options, async ({ berth, connection, print, io }) => {
+        const force = options.force ?? false;
+        if (!force) await refuseScalers(connection, pool, node);
         const progress = await showProgress(io, 'tasks orphaned');
         try {
-          const force = options.force ?? false;
           const orphaned = await berth.removeNode(pool, node, { force, onProgress: (done) => progress.at(done) });
           const tasks = orphaned === 0 ? '' : `; ${counted(orphaned, 'task')} orphaned`;
           print({ pool, node, orphaned }, () => `removed node ${node}${tasks}`);
@@ -140,6 +146,16 @@ function removeCommand(cli: Cli): Command {
         return undefined;
       }),
     );
+}
+
+/** The scaler registers it anew with its next tick, as eligible: whoever wants no tasks there would see them come again. */
+async function refuseScalers(connection: Connection, pool: string, node: string): Promise<void> {
+  const { profile } = await readNode(connection, parsed(poolName, pool, 'the pool'), parsed(nodeId, node, 'the node'));
+  const by = profile?.labels[BERTH_LABELS.registeredBy];
+  if (by === undefined) return;
+  throw new Error(
+    `node ${node} is registered by the node scaler (${BERTH_LABELS.registeredBy}: ${by}), and would be there again within a minute, eligible: for no new tasks on it, kubectl cordon ${node}, or berth node eligibility ${pool} ${node} ineligible; it goes by itself when its machine does. To remove it all the same, add --force, which orphans its tasks`,
+  );
 }
 
 function eligibilityText({ eligibility, eligibleAt }: Pick<NodeView, 'eligibility' | 'eligibleAt'>): string {

@@ -5,7 +5,7 @@ import { InvalidInputError } from '../schema.ts';
 import { PLATFORM } from '../settings.ts';
 import { type Cli, type CommonOptions, commandOf } from './context.ts';
 import { type Document, readDocuments } from './input.ts';
-import { BadInputError, EXIT, type Io, showProgress } from './io.ts';
+import { BadInputError, EXIT, type Io, NotThereError, showProgress } from './io.ts';
 import { whole } from './pool-commands.ts';
 import { fields, table } from './table.ts';
 
@@ -101,11 +101,12 @@ function showCommand(cli: Cli): Command {
   return commandOf('show', 'the result of a plan, or how far it has come')
     .argument('<id>')
     .action((id: string, options: CommonOptions) =>
-      cli.run(options, async ({ berth, print, io }) => {
+      cli.run(options, async ({ berth, print }) => {
         const record = await berth.planRecord(id);
         if (!record) {
-          io.err(`nothing is stored of plan ${id}: it waits, was never sent, or was decided more than 16 days ago\n`);
-          return EXIT.failed;
+          throw new NotThereError(
+            `nothing is stored of plan ${id}: it waits, was never sent, or was decided more than 16 days ago; or its message was set aside: see berth dead-letters list and berth quarantine list`,
+          );
         }
         print(record, () => recordText(id, record));
         return undefined;

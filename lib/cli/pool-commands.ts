@@ -4,7 +4,7 @@ import { PoolNotFoundError } from '../client/index.ts';
 import { marksAt } from '../plans/rejections.ts';
 import { systemClock } from '../time.ts';
 import { type Cli, type CommonOptions, commandOf } from './context.ts';
-import { BadInputError } from './io.ts';
+import { BadInputError, NotThereError } from './io.ts';
 import { type Cell, counted, fields, table } from './table.ts';
 
 /** `berth pool`. */
@@ -120,7 +120,7 @@ function setCommand(cli: Cli): Command {
         const exists = await berth.pool(name).catch((error: unknown) => {
           if (error instanceof PoolNotFoundError && create) return undefined;
           throw error instanceof PoolNotFoundError
-            ? new BadInputError(`there is no pool ${name}; to make it, add --create`, { cause: error })
+            ? new NotThereError(`there is no pool ${name}; to make it, add --create`, { cause: error })
             : error;
         });
         if (!exists) await berth.registerPool({ pool: name, ...(shards === undefined ? {} : { shards }) });

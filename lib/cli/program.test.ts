@@ -54,7 +54,7 @@ describe('berth pool', () => {
   it('makes a pool where that is asked for, and changes one', async () => {
     expect(await berth('pool', 'list')).toMatchObject({ status: 0, out: expect.stringContaining('there is no pool') });
     expect(await berth('pool', 'set', 'prod', '--threshold', '2')).toEqual({
-      ...{ status: 2, out: '' },
+      ...{ status: 1, out: '' },
       err: 'berth: there is no pool prod; to make it, add --create\n',
     });
     const made = await berth('pool', 'set', 'prod', '--create', '--shards', '2', '--threshold', '2');
@@ -158,7 +158,13 @@ describe('berth plan', () => {
     const refused = await berth('plan', 'check', file('big.json', plan('x2', 'n1', 5000)));
     expect(refused.status).toBe(3);
     expect(refused.out).toMatch(/x2 +n1 +cpu +5000 of cpu asked for, 1000 of 1000 free/);
-    expect((await berth('plan', 'show', 'x1')).status).toBe(1);
+    for (const words of [[], ['--json']]) {
+      const none = await berth('plan', 'show', 'x1', ...words);
+      expect(none).toMatchObject({ status: 1, out: '' });
+      expect(none.err).toMatch(
+        /^berth: nothing is stored of plan x1: .*dead-letters list and berth quarantine list\n$/,
+      );
+    }
   });
 
   it('submits plans in their order and waits for their results', async () => {
@@ -245,6 +251,20 @@ describe('berth node show, audit and node remove', () => {
     expect((await berth('node', 'remove', 'prod', 'n1', '--force')).out).toBe('removed node n1; 3 tasks orphaned\n');
     expect(await parsed('node', 'remove', 'prod', 'n2')).toEqual({ pool: 'prod', node: 'n2', orphaned: 0 });
     expect((await berth('node', 'list', 'prod')).out).toMatch(/^pool prod has no nodes; register some with/);
+  });
+});
+
+describe('berth node remove of a node that the node scaler registers', () => {
+  it('is refused with what to do instead, unless forced', async () => {
+    const labels = { 'berth/registered-by': 'us-east-1/game/metal' };
+    await bed.berth.registerNode({ pool: 'prod', nodeId: 'metal-1', capacity: { cpu: 1 }, labels });
+    const refused = await berth('node', 'remove', 'prod', 'metal-1');
+    expect(refused).toMatchObject({ status: 1, out: '' });
+    expect(refused.err).toMatch(/registered by the node scaler \(berth\/registered-by: us-east-1\/game\/metal\)/);
+    expect(refused.err).toContain('kubectl cordon metal-1, or berth node eligibility prod metal-1 ineligible');
+    expect((await berth('node', 'list', 'prod')).out).toContain('metal-1');
+    expect(await berth('node', 'remove', 'prod', 'metal-1', '--force')).toMatchObject({ status: 0 });
+    expect(await berth('node', 'remove', 'prod', 'metal-1')).toMatchObject({ status: 1 });
   });
 });
 

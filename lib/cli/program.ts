@@ -18,7 +18,8 @@ Berth is found by the variables BERTH_*, which the local engine prints, or by
 
 Exit status:
   0  done
-  1  failed: what is there does not allow it, or AWS could not be reached
+  1  failed: what is named is not there, what is there does not allow it, or
+     AWS could not be reached
   2  the command line, a file or the environment is wrong; nothing was sent
   3  done, and the answer is no: a plan that was not applied in full, an
      account that drifted, a message that stays, a slot that a sweep left out,

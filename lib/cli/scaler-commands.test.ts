@@ -149,7 +149,10 @@ describe('berth scaler check -f', () => {
   });
 
   it('says the same of an object in both tables, and shows no timetable of what is not acted on', async () => {
-    const { status, out } = await berthOf([], objectText('new', { replicas: 2, ...games, config: { nodegroup: 'no' } }));
+    const { status, out } = await berthOf(
+      [],
+      objectText('new', { replicas: 2, ...games, config: { nodegroup: 'no' } }),
+    );
     expect(status).toBe(3);
     expect(out).toMatch(/\nnew +standard input:1 +InvalidConfig\nnew: spec\.config\.nodegroup: .+\n\ncluster /);
     expect(out).toMatch(/\nnew +- .+ InvalidConfig +-\n/);
@@ -228,9 +231,9 @@ describe('berth scaler timetable', () => {
     expect(json.clusters[0].pools[0].course.changes).toHaveLength(4);
     const none = await berth('timetable', 'games', 'none');
     const there = `in ${CLUSTER}; there are games, lobby, wrong\n`;
-    expect(none).toMatchObject({ status: 1, err: `there is no GameServerNode none ${there}` });
+    expect(none).toMatchObject({ status: 1, err: `berth: there is no GameServerNode none ${there}` });
     const neither = await berth('timetable', 'no', 'none');
-    expect(neither).toMatchObject({ status: 1, err: `there is no GameServerNode no, none ${there}` });
+    expect(neither).toMatchObject({ status: 1, err: `berth: there is no GameServerNode no, none ${there}` });
     expect(neither.out).toBe(`cluster ${CLUSTER}, no tick yet\nnone of that name\n`);
     for (const name of ['lobby', 'wrong']) outside.scene.remove('gameservernodes', name);
   });

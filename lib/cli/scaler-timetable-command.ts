@@ -1,7 +1,7 @@
 import { withApplied } from '../scaler/dry-run.ts';
 import { systemClock } from '../time.ts';
 import type { Cli, Run } from './context.ts';
-import { BadInputError, EXIT, type ExitStatus } from './io.ts';
+import { BadInputError, EXIT, type ExitStatus, NotThereError } from './io.ts';
 import { readObjectFile } from './scaler-file.ts';
 import { clustersText, exitOf, type OverOptions, overClusters } from './scaler-over-clusters.ts';
 import { type PoolTimetable, timetableJson, timetablesOf } from './scaler-timetable.ts';
@@ -49,8 +49,7 @@ export async function timetablesInClusters(run: Run, options: OverOptions, wante
   );
   if (missing === undefined) return exitOf(views);
   const clusters = views.map(({ cluster }) => cluster).join(', ');
-  run.io.err(`there is no GameServerNode ${missing} in ${clusters}${thereText(there)}\n`);
-  return EXIT.failed;
+  throw new NotThereError(`there is no GameServerNode ${missing} in ${clusters}${thereText(there)}`);
 }
 
 function asked({ names, days }: Wanted, now: ReturnType<typeof systemClock>) {

@@ -149,7 +149,7 @@ describe('berth sweep and berth task history', () => {
   it('begin a sweep without waiting, and show how it went', async () => {
     const { sweepId } = await parsed('sweep', '--no-wait');
     expect(await berth('sweep', '--show', sweepId)).toMatchObject({
-      ...{ status: 2, out: '' },
+      ...{ status: 1, out: '' },
       err: expect.stringContaining(`there is no record of sweep ${sweepId}: none of its pages is done yet`),
     });
     await sweepWaiting(bed);

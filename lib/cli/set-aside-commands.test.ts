@@ -59,6 +59,37 @@ it('berth dead-letters redrives plans, and not a second time unless told to', as
   expect((await berth('dead-letters', 'list')).out).toBe('dead-letters: nothing\n');
 });
 
+describe('a message by the id of its plan', () => {
+  const send = async (planId: string, text: string) => {
+    const origin = { group: 'prod', source: 'arn:plans', messageId: text };
+    await quarantine(bed.sqs, bed.queues.quarantine, JSON.stringify({ planId, text }), { ...origin, reason: 'stuck' });
+  };
+  const idsOf = async (): Promise<string[]> =>
+    JSON.parse((await berth('quarantine', 'list', '--json')).out).map(
+      ({ messageId }: { messageId: string }) => messageId,
+    );
+
+  it('is shown, redriven and discarded where it is the only one', async () => {
+    for (const planId of ['one', 'two']) await send(planId, planId);
+    expect((await berth('quarantine', 'show', 'two')).out).toMatch(/\nplan +two\n/);
+    expect(await berth('quarantine', 'redrive', 'two')).toMatchObject({ status: 0, out: 'redrove 1 message\n' });
+    expect(await berth('quarantine', 'discard', 'one')).toMatchObject({ status: 0, out: 'discarded 1 message\n' });
+    expect(await idsOf()).toEqual([]);
+  });
+
+  it('is left where nobody can say which is meant', async () => {
+    for (const text of ['a', 'b']) await send('same', text);
+    const ids = await idsOf();
+    const refused = await berth('quarantine', 'redrive', 'same');
+    expect(refused.status).toBe(3);
+    expect(refused.out).toMatch(/^redrove 0 messages\nsame: 2 messages are of that plan: name the one that is meant/);
+    for (const id of ids) expect(refused.out).toContain(id);
+    expect(await berth('quarantine', 'discard', 'same')).toMatchObject({ status: 3 });
+    expect(await idsOf()).toEqual(ids);
+    expect(await berth('quarantine', 'discard', ...ids)).toMatchObject({ status: 0, out: 'discarded 2 messages\n' });
+  });
+});
+
 describe('berth dead-letters discard', () => {
   const letter = async (body: object | string) => {
     const { MessageId = '' } = await bed.sqs.send(
@@ -114,7 +145,10 @@ describe('berth dead-letters discard', () => {
     });
     expect(await berth('dead-letters', 'discard', '--yes')).toMatchObject({ status: 2 });
     expect(await bed.berth.result('asked')).toBeUndefined();
-    expect(await asked('Yes\n')).toMatchObject({ status: 0, out: expect.stringMatching(/^discarded 1 message\n/) });
+    const byPlan = ['dead-letters', 'discard', 'asked'];
+    expect(await berthCommand(bed.env, byPlan, 'Yes\n', new PassThrough())).toMatchObject({
+      ...{ status: 0, out: expect.stringMatching(new RegExp(`^discarded 1 message\n${id}: plan asked was given up`)) },
+    });
     expect((await berth('dead-letters', 'list')).out).toBe('dead-letters: nothing\n');
   });
 });

@@ -2,8 +2,8 @@ import { Command } from 'commander';
 import type { Redriven, SetAside, SetAsideMessage } from '../client/index.ts';
 import { clip } from '../schema.ts';
 import { type Cli, type CommonOptions, commandOf, type Run } from './context.ts';
-import { giveUpCommand, whichOf } from './give-up-command.ts';
-import { EXIT } from './io.ts';
+import { giveUpCommand, THEIR_IDS, whichOf } from './give-up-command.ts';
+import { EXIT, NotThereError } from './io.ts';
 import { whole } from './pool-commands.ts';
 import { counted, fields, table, time } from './table.ts';
 
@@ -75,16 +75,19 @@ function listCommand(cli: Cli, { of, queue, name }: Place): Command {
 
 function showCommand(cli: Cli, { of, queue, name }: Place): Command {
   return commandOf('show', 'a message as it came')
-    .argument('<message>', 'its id, from the list')
+    .argument('<message>', 'its id, or that of its plan, from the list')
     .option('--limit <n>', 'how many to look at', whole, 100)
     .action((messageId: string, { limit, ...options }: LimitOptions) =>
       cli.run(
         options,
-        async ({ berth, print, io }) => {
-          const message = (await of(berth).list({ limit })).find((one) => one.messageId === messageId);
+        async ({ berth, print }) => {
+          const messages = await of(berth).list({ limit });
+          const message =
+            messages.find((one) => one.messageId === messageId) ?? messages.find(({ planId }) => planId === messageId);
           if (!message) {
-            io.err(`message ${messageId} is not among the first ${limit} of ${name}; see: berth ${name} list\n`);
-            return EXIT.failed;
+            throw new NotThereError(
+              `message ${messageId} is not among the first ${limit} of ${name}; see: berth ${name} list`,
+            );
           }
           print(message, () => `${messageText(message)}\n\n${message.body}`);
           return undefined;
@@ -101,7 +104,7 @@ interface RedriveOptions extends CommonOptions {
 
 function redriveCommand(cli: Cli, { of, queue }: Place): Command {
   return commandOf('redrive', 'send messages back to the plan queue as they came, once their cause is mended')
-    .argument('[messages...]', 'their ids, from the list')
+    .argument('[messages...]', THEIR_IDS)
     .option('--all', 'all of them, in their order')
     .option(
       '--again',
@@ -122,7 +125,7 @@ function redriveCommand(cli: Cli, { of, queue }: Place): Command {
 
 function discardCommand(cli: Cli): Command {
   return commandOf('discard', 'delete messages for good')
-    .argument('<messages...>', 'their ids, from the list')
+    .argument('<messages...>', THEIR_IDS)
     .action((messageIds: string[], options: CommonOptions) =>
       cli.run(
         options,

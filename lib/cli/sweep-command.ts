@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { SweepFailedError, type SweepRecord, SweepTimeoutError } from '../client/index.ts';
 import { type Cli, type CommonOptions, commandOf, type Run } from './context.ts';
-import { BadInputError, EXIT, showProgress } from './io.ts';
+import { EXIT, NotThereError, showProgress } from './io.ts';
 import { fields, time } from './table.ts';
 
 interface SweepOptions extends CommonOptions {
@@ -50,7 +50,7 @@ async function showSweep({ berth, print, io }: Run, sweepId: string) {
   const failure = record?.finishedAt === undefined ? await failureOf(berth, sweepId) : undefined;
   if (!record && failure) throw failure;
   if (!record) {
-    throw new BadInputError(
+    throw new NotThereError(
       `there is no record of sweep ${sweepId}: none of its pages is done yet, it is older than 30 days, or the id is misspelt`,
     );
   }

@@ -47,7 +47,7 @@ export function deadLetters(connection: Connection): DeadLetters {
 async function discard(connection: Connection, which: 'all' | readonly string[], force: boolean): Promise<Discarded[]> {
   const outcomes = new Map<string, Discarded>();
   const wanted = which === 'all' ? undefined : new Set(which);
-  await untilFound(connection, 'plansDead', wanted, async ({ message }, take, hold) => {
+  const missing = await untilFound(connection, 'plansDead', wanted, async ({ message }, take, hold) => {
     const { messageId } = message;
     // One that stays is seen again with those that come after it.
     if (outcomes.has(messageId)) return;
@@ -57,10 +57,7 @@ async function discard(connection: Connection, which: 'all' | readonly string[],
     if (refusal === undefined) await take();
     outcomes.set(messageId, { messageId, ...outcome, refusal });
   });
-  for (const messageId of wanted ?? []) {
-    const refusal = 'it is not among the messages that are there to be received now; list them to see which are';
-    if (!outcomes.has(messageId)) outcomes.set(messageId, { messageId, ...NOTHING, refusal });
-  }
+  for (const [messageId, refusal] of missing) outcomes.set(messageId, { messageId, ...NOTHING, refusal });
   return [...outcomes.values()];
 }
 

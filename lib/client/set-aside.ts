@@ -32,10 +32,11 @@ export interface SetAside {
    * Sends messages back to the plan queue as they came, each into its pool, and takes off here what was sent. All of
    * them by 'all', one after the other in their order. Run again after a crash it sends none twice. A message that was
    * redriven before is refused unless `again`: a second time may be after its result has expired, and then it would take
-   * effect twice. Ids that are not found are refused, and so is, of all, what has come back meanwhile.
+   * effect twice. A message goes by the id of its plan as well, if it is the only one of that plan. Ids that are not found are
+   * refused, and so is, of all, what has come back meanwhile.
    */
   redrive(which: 'all' | readonly string[], options?: { readonly again?: boolean }): Promise<Redriven[]>;
-  /** Deletes messages for good; answers which were there. */
+  /** Deletes messages for good, by their ids or those of their plans, as `redrive`; answers which were there. */
   discard(messageIds: readonly string[]): Promise<string[]>;
 }
 
@@ -65,12 +66,8 @@ export function setAside(connection: Connection, queue: 'plansDead' | 'quarantin
     redrive: (which, { again = false } = {}) => redrive(connection, queue, which, again),
     async discard(messageIds) {
       const wanted = new Set(messageIds);
-      const gone: string[] = [];
-      await untilFound(connection, queue, wanted, async (entry, take) => {
-        await take();
-        gone.push(entry.message.messageId);
-      });
-      return gone;
+      const missing = await untilFound(connection, queue, wanted, (_, take) => take());
+      return messageIds.filter((id) => !missing.has(id));
     },
   };
 }
@@ -95,32 +92,36 @@ async function redrive(
     outcomes.set(messageId, { messageId, refusal });
   };
   const wanted = which === 'all' ? undefined : new Set(which);
-  await untilFound(connection, queue, wanted, one);
-  for (const messageId of wanted ?? []) {
-    const refusal = 'it is not among the messages that are there to be received now; list them to see which are';
-    if (!outcomes.has(messageId)) outcomes.set(messageId, { messageId, refusal });
-  }
+  const missing = await untilFound(connection, queue, wanted, one);
+  for (const [messageId, refusal] of missing) outcomes.set(messageId, { messageId, refusal });
   return [...outcomes.values()];
 }
 
 /**
  * Does `one` to each of the messages that are `wanted`, or to all; what it takes is deleted. The queue is gone through a
  * part at a time, as long as something is taken: of a pool in the dead-letter queue the next ten show only then. What
- * takes long calls `hold` every now and then, lest messages be received by others meanwhile.
+ * takes long calls `hold` every now and then, lest messages be received by others meanwhile. Answers why, of each of the
+ * `wanted` that was not found.
  */
 export async function untilFound(
   connection: Connection,
   queue: 'plansDead' | 'quarantine',
   wanted: ReadonlySet<string> | undefined,
   one: (entry: SetAsideEntry, take: () => Promise<void>, hold: () => Promise<void>) => Promise<void>,
-): Promise<void> {
+): Promise<ReadonlyMap<string, string>> {
   const left = wanted && new Set(wanted);
+  /** Messages by plan, of the latest look. */
+  let ofPlan = new Map<string, string[]>();
   let taken = 0;
   do {
     taken = 0;
     await borrow(connection, queue, MOST_AT_ONCE, async (entries, remove, hold) => {
+      ofPlan = messagesByPlan(entries);
       for (const entry of entries) {
-        if (left && !left.delete(entry.message.messageId)) continue;
+        const { messageId, planId = '' } = entry.message;
+        const names = ofPlan.get(planId)?.length === 1 ? [messageId, planId] : [messageId];
+        // All of them: either name may have been given, or both.
+        if (left && names.filter((name) => left.delete(name)).length === 0) continue;
         const take = async () => {
           await remove(entry);
           taken++;
@@ -129,6 +130,23 @@ export async function untilFound(
       }
     });
   } while (taken > 0 && left?.size !== 0);
+  return new Map([...(left ?? [])].map((name) => [name, missingText(ofPlan.get(name))]));
+}
+
+function messagesByPlan(entries: readonly SetAsideEntry[]): Map<string, string[]> {
+  const messages = new Map<string, string[]>();
+  for (const { message } of entries) {
+    if (message.planId === undefined) continue;
+    messages.set(message.planId, [...(messages.get(message.planId) ?? []), message.messageId]);
+  }
+  return messages;
+}
+
+/** `ofPlan`: the messages of the plan that goes by that name, if one does. */
+function missingText(ofPlan: readonly string[] = []): string {
+  if (ofPlan.length < 2)
+    return 'it is not among the messages that are there to be received now; list them to see which are';
+  return `${ofPlan.length} messages are of that plan: name the one that is meant by its own id, as in ${ofPlan.slice(0, 3).join(' or ')}`;
 }
 
 function refusalOf({ pool, incomplete, redrivenAt }: SetAsideMessage, again: boolean): string | undefined {

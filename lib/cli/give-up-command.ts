@@ -10,6 +10,11 @@ interface GiveUpOptions extends CommonOptions {
   readonly force?: boolean;
 }
 
+const NOTHING = 'dead-letters: nothing';
+
+/** Messages that are counted before somebody is asked. Of a pool only ten can be seen as long as those are there. */
+const MOST_COUNTED = 1_000;
+
 /** What a command takes that is about some messages. */
 export const THEIR_IDS = 'their ids, or those of their plans, from the list';
 
@@ -28,13 +33,19 @@ export function giveUpCommand(cli: Cli): Command {
         options,
         async ({ berth, print, io }) => {
           const which = whichOf(messageIds, all);
-          const what = which === 'all' ? 'all of them' : counted(which.length, 'message');
+          const seen =
+            which === 'all' && !yes ? (await berth.deadLetters.list({ limit: MOST_COUNTED })).length : undefined;
+          if (seen === 0) {
+            print([], () => NOTHING);
+            return EXIT.done;
+          }
+          const what = which === 'all' ? `all messages (${seen} can be seen now)` : counted(which.length, 'message');
           if (!yes && !(await confirmed(io, `give up ${what}, for good`))) {
             io.err('nothing was done\n');
             return EXIT.no;
           }
           const outcomes = await berth.deadLetters.discard(which, { force });
-          print(outcomes, () => outcomesText(outcomes));
+          print(outcomes, () => (outcomes.length === 0 ? NOTHING : outcomesText(outcomes)));
           return outcomes.every(({ refusal }) => refusal === undefined) ? EXIT.done : EXIT.no;
         },
         ['plansDead'],

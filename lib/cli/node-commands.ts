@@ -1,16 +1,16 @@
 import { Command } from 'commander';
 import type { Connection } from '../client/connection.ts';
 import type { NodeDetails, NodeSpecInput, NodeView } from '../client/index.ts';
-import { InvalidInputError } from '../client/index.ts';
 import { readNode } from '../client/nodes.ts';
 import { nodeId, poolName } from '../ids.ts';
 import { FREE } from '../nodes/claims.ts';
+import { nodeSpecSchema } from '../nodes/node.ts';
 import { amountOf, checkOrder, TASKS_RESOURCE, UNLIMITED_TASKS } from '../nodes/resources.ts';
 import { BERTH_LABELS } from '../scaler/registration/registration-spec.ts';
 import { parsed } from '../schema.ts';
 import { type Cli, type CommonOptions, commandOf, type Run } from './context.ts';
 import { readDocuments } from './input.ts';
-import { BadInputError, showProgress } from './io.ts';
+import { BadInputError, type Io, showProgress } from './io.ts';
 import { counted, fields, table, time } from './table.ts';
 
 /** `berth node`. */
@@ -109,21 +109,32 @@ function registerCommand(cli: Cli): Command {
     .requiredOption('-f, --file <file>', 'nodes as JSON: one, a list, or one a line; - for standard input')
     .action((options: CommonOptions & { readonly file: string }) =>
       cli.run(options, async ({ berth, print, io }) => {
-        const documents = await readDocuments(options.file, io, { what: 'a node', each: NODE_BYTES });
+        const specs = await readNodes(options.file, io);
         const progress = await showProgress(io, 'nodes registered');
         try {
-          const specs = documents.map(({ value }) => value as NodeSpecInput);
           await berth.registerNodes(specs, (done, of) => progress.at(done, of));
-        } catch (error) {
-          if (!(error instanceof InvalidInputError)) throw error;
-          throw new BadInputError(`${options.file}: ${error.message}`, { cause: error });
         } finally {
           progress.end();
         }
-        print({ registered: documents.length }, () => `registered ${counted(documents.length, 'node')}`);
+        print({ registered: specs.length }, () => `registered ${counted(specs.length, 'node')}`);
         return undefined;
       }),
     );
+}
+
+/** The nodes of a file, all of them checked before the first is registered. */
+async function readNodes(file: string, io: Io): Promise<NodeSpecInput[]> {
+  const documents = await readDocuments(file, io, { what: 'a node', each: NODE_BYTES });
+  const seen = new Map<string, string>();
+  return documents.map(({ where, value }) => {
+    const { pool, nodeId: id } = parsed(nodeSpecSchema, value, `${where}: the node`);
+    const earlier = seen.get(`${pool} ${id}`);
+    if (earlier !== undefined) {
+      throw new BadInputError(`${where}: node ${id} of pool ${pool} stands at ${earlier} already: take one out`);
+    }
+    seen.set(`${pool} ${id}`, where);
+    return value as NodeSpecInput;
+  });
 }
 
 function removeCommand(cli: Cli): Command {
@@ -210,7 +221,7 @@ function detailsText({ account, schedulable, profile, events, refusals, tasks }:
       table(
         ['task', 'service', 'slot', 'state', 'wanted', 'since', 'holds'],
         tasks.map((task) => [
-          ...[task.taskId, task.serviceId, String(task.slot ?? '-'), task.state, task.desiredState],
+          ...[task.taskId, task.serviceId, task.slot ?? '-', task.state, task.desiredState],
           ...[time(task.appliedAt), task.released ? 'nothing' : amountsText(task.resources)],
         ]),
         'none',

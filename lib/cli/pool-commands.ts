@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Pool, PoolChange, PoolSettings } from '../client/index.ts';
-import { PoolNotFoundError } from '../client/index.ts';
+import { InvalidInputError, PoolNotFoundError } from '../client/index.ts';
 import { marksAt } from '../plans/rejections.ts';
 import { systemClock } from '../time.ts';
 import { type Cli, type CommonOptions, commandOf } from './context.ts';
@@ -123,11 +123,12 @@ function setCommand(cli: Cli): Command {
             ? new NotThereError(`there is no pool ${name}; to make it, add --create`, { cause: error })
             : error;
         });
-        if (!exists) await berth.registerPool({ pool: name, ...(shards === undefined ? {} : { shards }) });
+        if (!exists) await byOption(berth.registerPool({ pool: name, ...(shards === undefined ? {} : { shards }) }));
         else if (Object.keys(change).length === 0) {
           throw new BadInputError(`nothing is to be changed of pool ${name}; see: berth pool set --help`);
         }
-        const pool = Object.keys(change).length > 0 ? await berth.changePool(name, change) : await berth.pool(name);
+        const changes = Object.keys(change).length > 0;
+        const pool = changes ? await byOption(berth.changePool(name, change)) : await berth.pool(name);
         print(pool, () => `${exists ? 'changed' : 'made'}\n${fields(poolPairs(pool))}`);
         return undefined;
       }),
@@ -155,6 +156,34 @@ function changeOf({
     ...(ineligibleFor === undefined ? {} : { ineligibleForSeconds: nullable(ineligibleFor) }),
     ...(Object.keys(trackerChange).length === 0 ? {} : { tracker: trackerChange }),
   };
+}
+
+/** Options by the paths of what they set. */
+const OPTIONS: ReadonlyMap<string, string> = new Map([
+  ['shards', '--shards'],
+  ['ineligibleForSeconds', '--ineligible-for'],
+  ['tracker.threshold', '--threshold'],
+  ['tracker.windowSeconds', '--window'],
+  ['tracker.markBurst', '--mark-burst'],
+]);
+/** This one is of another unit than what it sets. */
+const RATE = {
+  path: 'tracker.markRatePerSecond',
+  told: '--marks-per-hour: expected a number above 0, at most 3600000',
+};
+
+/** What `call` comes to; what it says of a setting is said of the option that names it. */
+async function byOption<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error;
+    if (!error.problems.every(({ path }) => OPTIONS.has(path) || path === RATE.path)) throw error;
+    const told = error.problems.map(({ path, message }) =>
+      path === RATE.path ? RATE.told : `${OPTIONS.get(path)}: ${message}`,
+    );
+    throw new BadInputError(told.join('; '), { cause: error });
+  }
 }
 
 /** A whole number, for the schema to say whether it is in range. */

@@ -89,7 +89,8 @@ describe('berth pool', () => {
   });
 
   it.each([
-    [['--threshold', '0'], /settings is invalid: tracker.threshold: expected a whole number from 1 to 10000, got 0/],
+    [['--threshold', '0'], /^berth: --threshold: expected a whole number from 1 to 10000, got 0\n$/],
+    [['--marks-per-hour', '0'], /^berth: --marks-per-hour: expected a number above 0, at most 3600000\n$/],
     [['--threshold', 'many'], /option '--threshold <n>' argument 'many' is invalid. A whole number is expected/],
     [['--tracker', 'maybe'], /argument 'maybe' is invalid. One of on, off is expected/],
     [['--shards', '4'], /--shards is for good/],
@@ -125,7 +126,10 @@ describe('berth node', () => {
     expect((await berth('pool', 'show', 'prod')).out).toMatch(/nodes +2\n +schedulable +2\n/);
     const bad = await berth('node', 'register', '-f', file('bad.json', [{ ...nodes[0], capacity: { cpu: -1 } }]));
     expect(bad).toMatchObject({ status: 2 });
-    expect(bad.err).toMatch(/bad.json: the node is invalid: capacity.cpu: expected a whole number from 0/);
+    expect(bad.err).toMatch(/bad.json\[0\]: the node is invalid: capacity.cpu: expected a whole number from 0/);
+    const twice = await berth('node', 'register', '-f', file('twice.jsonl', `${lines}\n${JSON.stringify(nodes[0])}`));
+    expect(twice).toMatchObject({ status: 2 });
+    expect(twice.err).toMatch(/twice.jsonl:3: node n1 of pool prod stands at \S+twice.jsonl:1 already/);
   });
 
   it('changes a node, and says whether that is new', async () => {

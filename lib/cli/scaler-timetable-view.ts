@@ -60,7 +60,7 @@ function changesText(changes: readonly Change[]): string {
     .map(({ at, from, target, windows }) => [
       isoTime(at),
       [...new Set(windows.map(({ timezone }) => localTime(at, timezone ?? 'UTC')))].slice(0, MOST_WINDOWS).join(', '),
-      `${from.replicas} -> ${target.replicas}`,
+      { number: `${from.replicas} -> ${target.replicas}` },
       windowsText(windows),
     ]);
   const left = changes.length - rows.length;

@@ -3,7 +3,7 @@ import type { Deed } from '../scaler/act/report.ts';
 import type { Ledger } from '../scaler/observation.ts';
 import { epochMs, oneLine } from '../schema.ts';
 import { type EpochMs, isoTime } from '../time.ts';
-import { type Cell, counted, table } from './table.ts';
+import { type Cell, counted, type NumberText, table } from './table.ts';
 
 /** A status of a GameServerNode as far as the command shows it; what is not of its shape is not shown. */
 const count = z.optional(z.number());
@@ -132,13 +132,13 @@ const HEAD = ['object', 'provider', 'target', 'active', 'pending', 'draining', '
 
 /** The pools of a cluster, each with what there is to say of it below. */
 export function poolsText(pools: readonly PoolView[]): string {
-  const rows = pools.map(({ object, status, state }): Cell[] => {
+  const rows = pools.map(({ object, status, state }): (Cell | NumberText)[] => {
     const { provider, effectiveTarget, nodes, targetSource } = status ?? {};
     const source = targetSource === undefined || targetSource === 'base' ? '' : ` (${targetSource})`;
     return [
       object,
       provider === undefined ? '-' : limitsText(provider),
-      effectiveTarget === undefined ? '-' : `${effectiveTarget}${source}`,
+      effectiveTarget === undefined ? '-' : { number: `${effectiveTarget}${source}` },
       ...[nodes?.active, nodes?.pending, nodes?.draining, nodes?.held].map((value) => value ?? '-'),
       state,
       nextText(status),

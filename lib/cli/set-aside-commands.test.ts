@@ -151,4 +151,14 @@ describe('berth dead-letters discard', () => {
     });
     expect((await berth('dead-letters', 'list')).out).toBe('dead-letters: nothing\n');
   });
+
+  it('of all asks how many, or says that there is nothing', async () => {
+    const all = (answer: string) =>
+      berthCommand(bed.env, ['dead-letters', 'discard', '--all'], answer, new PassThrough());
+    expect(await all('')).toEqual({ status: 0, err: '', out: 'dead-letters: nothing\n' });
+    expect(await berth('dead-letters', 'discard', '--all', '--yes')).toMatchObject({ out: 'dead-letters: nothing\n' });
+    for (const text of ['x', 'y']) await letter(text);
+    expect((await all('n\n')).err).toBe('give up all messages (2 can be seen now), for good? [y/N] nothing was done\n');
+    expect(await berth('dead-letters', 'discard', '--all', '--yes', '--force')).toMatchObject({ status: 0 });
+  });
 });

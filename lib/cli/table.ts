@@ -13,14 +13,25 @@ const PLAIN = {
 };
 
 export type Cell = string | number;
+/** A text that stands among numbers: `8 (schedule)`. */
+export interface NumberText {
+  readonly number: string;
+}
 
-/** Rows under a head, aligned, numbers to the right. Without rows `none` alone. */
-export function table(head: readonly string[], rows: readonly (readonly Cell[])[], none: string): string {
+/** Rows under a head, aligned, columns of numbers to the right, whatever number is not there. Without rows `none` alone. */
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly (Cell | NumberText)[])[],
+  none: string,
+): string {
   if (rows.length === 0) return none;
-  const numbers = head.map((_, at) => rows.every((row) => typeof row[at] === 'number'));
+  const numbers = head.map((_, at) => {
+    const cells = rows.map((row) => row[at]).filter((cell) => cell !== '-' && cell !== '');
+    return cells.length > 0 && cells.every((cell) => typeof cell !== 'string');
+  });
   const aligns = numbers.map((all): 'left' | 'right' => (all ? 'right' : 'left'));
   const whole = new Table({ ...PLAIN, head: head.map((name) => name.toUpperCase()), colAligns: aligns });
-  for (const row of rows) whole.push(row.map(shownCell));
+  for (const row of rows) whole.push(row.map((cell) => shownCell(typeof cell === 'object' ? cell.number : cell)));
   return trimmed(whole.toString());
 }
 

@@ -137,7 +137,7 @@ export async function changePool(connection: Connection, name: PoolName, change:
   });
   if (!outcome) throw new PoolNotFoundError(name);
   if ('pool' in outcome) return outcome;
-  throw new InvalidInputError('the settings', outcome);
+  throw new InvalidInputError('a setting', outcome);
 }
 
 /** `before` with what `change` names; what it sets to null is left out, so that the schema fills its default in. */

@@ -59,7 +59,7 @@ export function setAside(connection: Connection, queue: 'plansDead' | 'quarantin
     async list({ limit = MOST_AT_ONCE } = {}) {
       if (!Number.isSafeInteger(limit) || limit < 1 || limit > 10_000) {
         const message = `expected a whole number from 1 to 10000, got ${limit}`;
-        throw new InvalidInputError('the options of the list', [{ path: 'limit', message }]);
+        throw new InvalidInputError('an option of the list', [{ path: 'limit', message }]);
       }
       return borrow(connection, queue, limit, async (entries) => entries.map(({ message }) => message));
     },

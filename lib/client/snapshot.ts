@@ -79,7 +79,7 @@ export async function takeSnapshot(
   profiles: ProfileCache,
   { since, signal, ...rest }: SnapshotOptions = {},
 ): Promise<PoolSnapshot> {
-  const { atLeast, timeoutMs, maxAgeMs, nodes } = parsed(optionsSchema, rest, 'the options of the snapshot');
+  const { atLeast, timeoutMs, maxAgeMs, nodes } = parsed(optionsSchema, rest, 'an option of the snapshot');
   if (since && since.pool !== name) {
     const message = `a snapshot of pool ${name} is expected, it is one of pool ${since.pool}`;
     throw new InvalidInputError('the options of the snapshot', [{ path: 'since', message }]);

@@ -35,14 +35,14 @@ describe('a message', () => {
     ['7', 'the message is 7; a plan is one JSON object'],
     ['"p1"', 'the message is "p1"; a plan is one JSON object'],
     ['[{"planId":"p1"}]', 'the message is a list of 1; a plan is one JSON object'],
-    ['{}', 'planId is nothing; without an id no result could be stored'],
-    ['{"pool":"prod"}', 'planId is nothing; without an id no result could be stored'],
+    ['{}', 'planId is missing; without an id no result could be stored'],
+    ['{"pool":"prod"}', 'planId is missing; without an id no result could be stored'],
     ['{"planId":null}', 'planId is null; without an id no result could be stored'],
     ['{"planId":7}', 'planId is 7; without an id no result could be stored'],
     ['{"planId":""}', 'planId is ""; without an id no result could be stored'],
     ['{"planId":"a b"}', 'planId is "a b"; without an id no result could be stored'],
     ['{"planId":{"planId":"p1"}}', 'planId is an object; without an id no result could be stored'],
-    ['{"__proto__":{"planId":"p1"}}', 'planId is nothing; without an id no result could be stored'],
+    ['{"__proto__":{"planId":"p1"}}', 'planId is missing; without an id no result could be stored'],
   ])('of %j is unusable, and says why', (body, reason) => {
     expect(read(body)).toEqual({ reason });
   });

@@ -35,7 +35,10 @@ export function readMessage({ body, group, sentAt }: PlanMessage): Delivery | Un
     return { reason: `the message is ${shown(input)}; a plan is one JSON object` };
   }
   const planId: unknown = Object.hasOwn(input, 'planId') ? (input as { planId: unknown }).planId : undefined;
-  if (!isId(planId)) return { reason: `planId is ${shown(planId)}; without an id no result could be stored` };
+  if (!isId(planId)) {
+    const what = planId === undefined ? 'missing' : shown(planId);
+    return { reason: `planId is ${what}; without an id no result could be stored` };
+  }
 
   const content = checkPlan(input, group);
   return {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { berthCommand } from '../../test/support/command.ts';
-import { RetryError } from '../store/errors.ts';
+import { RetryError, storeError } from '../store/errors.ts';
 import { type Endpoint, NoAnswerError, Patience } from './patience.ts';
 
 const REMOTE: Endpoint = { protocol: 'https:', hostname: 'dynamodb.eu-central-1.amazonaws.com' };
@@ -72,6 +72,9 @@ it('gives up what has not answered for 20 s, and says what to look at', async ()
   pass(1);
   const end = await fail(REMOTE, Object.assign(new Error('late'), { name: 'TimeoutError' }));
   expect(end).toBeInstanceOf(NoAnswerError);
+  // Nor does the client try again: that would be for minutes.
+  expect(storeError(end).name).toBe('BugError');
+  expect(end.cause).toBeUndefined();
   expect(end.message).toMatch(
     /does not answer \(TimeoutError\): is AWS_REGION right, and does the network reach AWS\?$/,
   );

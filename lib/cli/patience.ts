@@ -30,7 +30,7 @@ export interface Time {
   later(call: () => void, ms: number): () => void;
 }
 
-export const systemTime: Time = {
+const systemTime: Time = {
   now: () => performance.now(),
   later(call, ms) {
     const timer = setTimeout(call, ms);

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Pool, PoolChange, PoolSettings } from '../client/index.ts';
 import { InvalidInputError, PoolNotFoundError } from '../client/index.ts';
+import type { PoolSettingsInput } from '../nodes/pool.ts';
 import { marksAt } from '../plans/rejections.ts';
 import { systemClock } from '../time.ts';
 import { type Cli, type CommonOptions, commandOf } from './context.ts';
@@ -123,12 +124,12 @@ function setCommand(cli: Cli): Command {
             ? new NotThereError(`there is no pool ${name}; to make it, add --create`, { cause: error })
             : error;
         });
-        if (!exists) await byOption(berth.registerPool({ pool: name, ...(shards === undefined ? {} : { shards }) }));
-        else if (Object.keys(change).length === 0) {
+        if (exists && Object.keys(change).length === 0) {
           throw new BadInputError(`nothing is to be changed of pool ${name}; see: berth pool set --help`);
         }
-        const changes = Object.keys(change).length > 0;
-        const pool = changes ? await byOption(berth.changePool(name, change)) : await berth.pool(name);
+        // In one request: a pool with settings that are wrong is not made first, and then told to be wrong.
+        const made = { pool: name, settings: settingsOf(change), ...(shards === undefined ? {} : { shards }) };
+        const pool = await byOption(exists ? berth.changePool(name, change) : berth.registerPool(made));
         print(pool, () => `${exists ? 'changed' : 'made'}\n${fields(poolPairs(pool))}`);
         return undefined;
       }),
@@ -158,6 +159,16 @@ function changeOf({
   };
 }
 
+/** The settings of a pool that is new: what is to be as by default is left out. */
+function settingsOf({ tracker, ...change }: PoolChange): PoolSettingsInput {
+  return { ...withoutNulls(change), ...(tracker === undefined ? {} : { tracker: withoutNulls(tracker) }) };
+}
+
+function withoutNulls<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], null> } {
+  const given = Object.entries(values).filter(([, value]) => value !== null);
+  return Object.fromEntries(given) as { [K in keyof T]: Exclude<T[K], null> };
+}
+
 /** Options by the paths of what they set. */
 const OPTIONS: ReadonlyMap<string, string> = new Map([
   ['shards', '--shards'],
@@ -178,8 +189,10 @@ async function byOption<T>(call: Promise<T>): Promise<T> {
     return await call;
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
-    if (!error.problems.every(({ path }) => OPTIONS.has(path) || path === RATE.path)) throw error;
-    const told = error.problems.map(({ path, message }) =>
+    // Those of a new pool are a part of it.
+    const problems = error.problems.map(({ path, message }) => ({ path: path.replace(/^settings\./, ''), message }));
+    if (!problems.every(({ path }) => OPTIONS.has(path) || path === RATE.path)) throw error;
+    const told = problems.map(({ path, message }) =>
       path === RATE.path ? RATE.told : `${OPTIONS.get(path)}: ${message}`,
     );
     throw new BadInputError(told.join('; '), { cause: error });

@@ -57,9 +57,14 @@ describe('berth pool', () => {
       ...{ status: 1, out: '' },
       err: 'berth: there is no pool prod; to make it, add --create\n',
     });
-    const made = await berth('pool', 'set', 'prod', '--create', '--shards', '2', '--threshold', '2');
+    expect(await berth('pool', 'set', 'prod', '--create', '--threshold', '0')).toMatchObject({
+      ...{ status: 2, err: expect.stringContaining('--threshold: expected') },
+    });
+    expect(await parsed('pool', 'list')).toEqual([]);
+    const settings = ['--threshold', '2', '--window', 'default'];
+    const made = await berth('pool', 'set', 'prod', '--create', '--shards', '2', ...settings);
     expect(made).toMatchObject({ status: 0, err: '' });
-    expect(made.out).toMatch(/^made\npool +prod\nindex +2\nshards +2\nmade ineligible +2 refusals in 300 s\n/);
+    expect(made.out).toMatch(/^made\npool +prod\nindex +1\nshards +2\nmade ineligible +2 refusals in 300 s\n/);
     const words = ['--window', '60', '--stop-release', 'terminal', '--marks-per-hour', '7', '--ineligible-for', '90'];
     expect((await berth('pool', 'set', 'prod', ...words)).out).toMatch(/^changed\n/);
     expect(await parsed('pool', 'list')).toMatchObject([

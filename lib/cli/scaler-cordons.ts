@@ -1,4 +1,5 @@
 import type { InspectableCluster } from '../aws/reach-cluster.ts';
+import { listed } from '../listed.ts';
 import { CallError } from '../scaler/call-error.ts';
 import type { Ledger, ObservedNode } from '../scaler/observation.ts';
 import { cordonsOfTheGone } from '../scaler/plan/leftovers.ts';
@@ -43,10 +44,9 @@ export function cordonsIn(
 export function cordonsText({ leftCordoned = [], nodesProblem }: Cordons): string[] {
   const most = SCALER.namesInMessage;
   const lines = leftCordoned.slice(0, most).map(({ object, nodes }) => {
-    const named = nodes.slice(0, most);
-    const more = nodes.length - named.length;
-    const [also, others] = more > 0 ? [` and ${more} more`, ' …'] : ['', ''];
-    return `${named.join(', ')}${also}: cordoned by ${object}, which is gone: kubectl uncordon ${named.join(' ')}${others}, or make ${object} again`;
+    const named = nodes.slice(0, most).join(' ');
+    const others = nodes.length > most ? ' …' : '';
+    return `${listed(nodes, most)}: cordoned by ${object}, which is gone: kubectl uncordon ${named}${others}, or make ${object} again`;
   });
   const others = leftCordoned.length - lines.length;
   if (others > 0) lines.push(`and nodes cordoned by ${counted(others, 'object')} more that are gone: see --json`);

@@ -1,3 +1,4 @@
+import { listed } from '../listed.ts';
 import { withApplied } from '../scaler/dry-run.ts';
 import { systemClock } from '../time.ts';
 import type { Cli, Run } from './context.ts';
@@ -70,6 +71,5 @@ const NAMED = 10;
 function thereText(names: readonly string[]): string {
   if (names.length === 0) return '; there is none at all';
   const sorted = [...new Set(names)].sort();
-  const more = sorted.length > NAMED ? ` and ${sorted.length - NAMED} more` : '';
-  return `; there ${sorted.length === 1 ? 'is' : 'are'} ${sorted.slice(0, NAMED).join(', ')}${more}`;
+  return `; there ${sorted.length === 1 ? 'is' : 'are'} ${listed(sorted, NAMED)}`;
 }

@@ -1,4 +1,5 @@
 import type { NodeId, PoolName, TaskId } from '../ids.ts';
+import { listed } from '../listed.ts';
 import type { Account, Holding } from '../nodes/account.ts';
 import { type Drift, driftOf, mended } from '../nodes/audit.ts';
 import { holdingOf } from '../tasks/holding.ts';
@@ -190,8 +191,7 @@ async function mendNode(
 ): Promise<boolean> {
   if (!drift.some(({ mendable }) => mendable)) return false;
   const about = drift.filter(({ mendable }) => mendable).map(({ at }) => at);
-  const more = about.length > NAMED ? ` and ${about.length - NAMED} more` : '';
-  const message = `account mended: ${about.slice(0, NAMED).join(', ')}${more}`;
+  const message = `account mended: ${listed(about, NAMED)}`;
   return retrying(async () => {
     const stored = await readNode(connection, pool, account.nodeId);
     if (stored.account?.version !== account.version) return false;

@@ -1,3 +1,4 @@
+import { listed } from '../../listed.ts';
 import { SCALER } from '../../settings.ts';
 import { ADMISSION_DENIED } from '../call-error.ts';
 import type { Finding } from '../plan/findings.ts';
@@ -11,9 +12,8 @@ export function admissionFindings(errors: readonly TickError[]): Finding[] {
   const denied = errors.filter(({ code }) => code === ADMISSION_DENIED);
   const [first] = denied;
   if (first === undefined) return [];
-  const named = denied.slice(0, SCALER.namesInMessage).map(({ operation, subject }) => `${operation} of ${subject}`);
-  const more = denied.length - named.length;
-  const deeds = more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+  const named = denied.map(({ operation, subject }) => `${operation} of ${subject}`);
+  const deeds = listed(named, SCALER.namesInMessage);
   const message = `a webhook or a policy of the cluster denied ${deeds}, which every tick tries again, and nothing waits for: ${first.message}. Mend it, or have it let the node scaler do that`;
   return [{ reason: 'AdmissionDenied', message }];
 }

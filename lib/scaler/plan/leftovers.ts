@@ -1,7 +1,8 @@
+import { listed } from '../../listed.ts';
 import { SCALER } from '../../settings.ts';
 import type { ObservedNode } from '../observation.ts';
-import type { Pool, PoolNode } from '../pool/classes.ts';
-import { isMarkedBy, isPendingDelete, MARKS } from '../pool/marks.ts';
+import type { Pool } from '../pool/classes.ts';
+import { cordonerOf, isMarkedBy, isPendingDelete } from '../pool/marks.ts';
 import type { Scene } from '../pool/scene.ts';
 import type { Finding } from './findings.ts';
 
@@ -34,11 +35,11 @@ function cordonsOfOurs({ object, snapshot }: Scene, pool: Pool): Finding[] {
 /** An object that was deleted or renamed, or selects another pool: while two select one pool, the younger does nothing. */
 function cordonsOfOthers({ object }: Scene, { nodes }: Pool): Finding[] {
   const held = nodes.filter((one) => {
-    const by = cordonerOf(one);
+    const by = cordonerOf(one.node);
     return one.class === 'held' && one.node.unschedulable && by !== undefined && by !== object;
   });
   if (held.length === 0) return [];
-  const named = namesOf(held, (one) => `${one.node.name} (by ${cordonerOf(one)})`);
+  const named = namesOf(held, (one) => `${one.node.name} (by ${cordonerOf(one.node)})`);
   const message = `nodes of the pool that another GameServerNode has cordoned, and that are left alone therefore: ${named}. Bring them back (\`kubectl uncordon\`), or have an object of that name select the pool again`;
   return [{ reason: 'LeftCordoned', message }];
 }
@@ -55,7 +56,7 @@ export function cordonsOfTheGone(
 ): ReadonlyMap<string, readonly string[]> {
   const left = new Map<string, string[]>();
   for (const node of nodes) {
-    const by = node.annotations[MARKS.cordonedBy];
+    const by = cordonerOf(node);
     if (by === undefined || objects.has(by) || !node.unschedulable || !node.ready || node.deleting) continue;
     if (!isLeaving(by, node)) left.set(by, [...(left.get(by) ?? []), node.name]);
   }
@@ -63,12 +64,6 @@ export function cordonsOfTheGone(
   return new Map(sorted.map(([object, names]) => [object, names.sort()]));
 }
 
-function cordonerOf({ node }: PoolNode): string | undefined {
-  return node.annotations[MARKS.cordonedBy];
-}
-
 function namesOf<T>(items: readonly T[], nameOf: (item: T) => string): string {
-  const named = items.slice(0, SCALER.namesInMessage).map(nameOf).join(', ');
-  const more = items.length - SCALER.namesInMessage;
-  return more > 0 ? `${named} and ${more} more` : named;
+  return listed(items.map(nameOf), SCALER.namesInMessage);
 }

@@ -1,3 +1,4 @@
+import { listed } from '../../listed.ts';
 import { SCALER } from '../../settings.ts';
 import type { EpochMs } from '../../time.ts';
 import { isDeletable } from '../pool/agones.ts';
@@ -77,9 +78,8 @@ function placedAnyway(leaving: readonly PoolNode[]): Finding[] {
       .map(({ namespace, name }) => `${namespace}/${name} on ${node.name}`),
   );
   if (placed.length === 0) return [];
-  const named = placed.slice(0, SCALER.namesInMessage).join(', ');
-  const more = placed.length > SCALER.namesInMessage ? ` and ${placed.length - SCALER.namesInMessage} more` : '';
-  const message = `game servers are placed on nodes that are cordoned, which never empty so: ${named}${more}. Their pods tolerate it (a toleration of operator Exists without a key does): take that out of their fleet`;
+  const named = listed(placed, SCALER.namesInMessage);
+  const message = `game servers are placed on nodes that are cordoned, which never empty so: ${named}. Their pods tolerate it (a toleration of operator Exists without a key does): take that out of their fleet`;
   return [{ reason: 'DrainBlocked', message }];
 }
 

@@ -1,5 +1,6 @@
+import { listed } from '../../listed.ts';
 import { SCALER } from '../../settings.ts';
-import type { EpochMs } from '../../time.ts';
+import { isAhead } from '../clock-skew.ts';
 import type { UnjoinedMachine } from '../observation.ts';
 import { lifeOf } from '../pool/classes.ts';
 import { instanceOf } from '../pool/membership.ts';
@@ -30,7 +31,7 @@ function unjoinedIn(
   { group, snapshot, ledger, now }: Scene,
   before: readonly UnjoinedMachine[],
 ): readonly UnjoinedMachine[] {
-  const known = new Map(before.map(({ instance, since }) => [instance, sane(since, now)]));
+  const known = new Map(before.map(({ instance, since }) => [instance, isAhead(since, now) ? now : since]));
   const joined = new Set(snapshot.nodes.map(instanceOf));
   // Its node was deleted on purpose: it is being ended.
   const ending = new Set(ledger.pendingDeletions.map(({ instance }) => instance));
@@ -41,21 +42,15 @@ function unjoinedIn(
     .slice(0, SCALER.unjoinedRemembered);
 }
 
-/** A time that is ahead by more than clocks differ was taken from a clock that was wrong: until then nothing would be told. */
-function sane(since: EpochMs, now: EpochMs): EpochMs {
-  return since <= now + SCALER.tickSeconds * 1000 ? since : now;
-}
-
 function isSame(a: readonly UnjoinedMachine[], b: readonly UnjoinedMachine[]): boolean {
   const times = new Map(a.map(({ instance, since }) => [instance, since]));
   return a.length === b.length && b.every(({ instance, since }) => times.get(instance) === since);
 }
 
 function notJoining(late: readonly UnjoinedMachine[]): Finding {
-  const named = late.slice(0, SCALER.namesInMessage).map(({ instance }) => instance);
-  const more = late.length - named.length;
-  const machines = more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
-  const [one = ''] = named;
+  const instances = late.map(({ instance }) => instance);
+  const machines = listed(instances, SCALER.namesInMessage);
+  const [one = ''] = instances;
   const message = `machines of the group run for ${SCALER.joinSeconds / 60} minutes and more, and none has joined the cluster as a node: ${machines}. They count as pending, so none is ordered in their place. Look at what they say when they start (\`aws ec2 get-console-output --latest --instance-id ${one}\`) and whether the cluster lets their role in (access entry or aws-auth), then end them, and the group replaces them (\`aws autoscaling terminate-instance-in-auto-scaling-group --no-should-decrement-desired-capacity --instance-id ${one}\`)`;
   return { reason: 'NodesNotJoining', message };
 }

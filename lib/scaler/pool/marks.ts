@@ -1,5 +1,5 @@
-import { SCALER } from '../../settings.ts';
 import { type EpochMs, isoTime } from '../../time.ts';
+import { isAhead } from '../clock-skew.ts';
 
 /**
  * What the scaler writes on a node. Nothing else records who cordoned it, and what somebody else cordoned is never
@@ -31,8 +31,13 @@ interface Annotated {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-export function isMarkedBy(object: string, { annotations }: Annotated): boolean {
-  return annotations[MARKS.cordonedBy] === object;
+/** The GameServerNode that says it has cordoned the node, whether or not there still is one of that name. */
+export function cordonerOf({ annotations }: Annotated): string | undefined {
+  return annotations[MARKS.cordonedBy];
+}
+
+export function isMarkedBy(object: string, node: Annotated): boolean {
+  return cordonerOf(node) === object;
 }
 
 export function isPendingDelete({ annotations }: Annotated): boolean {
@@ -49,5 +54,5 @@ const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2}
 export function cordonedAtOf({ annotations }: Annotated, now: EpochMs): EpochMs | undefined {
   const text = annotations[MARKS.cordonedAt] ?? '';
   const at = RFC_3339.test(text) ? Date.parse(text) : Number.NaN;
-  return at <= now + SCALER.tickSeconds * 1000 ? (at as EpochMs) : undefined;
+  return Number.isNaN(at) || isAhead(at as EpochMs, now) ? undefined : (at as EpochMs);
 }

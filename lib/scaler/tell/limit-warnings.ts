@@ -1,3 +1,4 @@
+import { listed } from '../../listed.ts';
 import { SCALER } from '../../settings.ts';
 import type { EpochMs } from '../../time.ts';
 import type { Group } from '../observation.ts';
@@ -28,12 +29,12 @@ export function limitWarnings(spec: Timetable, group: Group | undefined, now: Ep
     ...(above.length === 0
       ? []
       : [
-          `more nodes are asked for than the group's maximum of ${max}: ${listed(above)}. No more than ${max} will be there: raise the maximum, or ask for fewer`,
+          `more nodes are asked for than the group's maximum of ${max}: ${namesOf(above)}. No more than ${max} will be there: raise the maximum, or ask for fewer`,
         ]),
     ...(below.length === 0
       ? []
       : [
-          `fewer nodes are asked for than the group's minimum of ${min}: ${listed(below)}. No fewer than ${min} will be there: lower the minimum, or ask for more`,
+          `fewer nodes are asked for than the group's minimum of ${min}: ${namesOf(below)}. No fewer than ${min} will be there: lower the minimum, or ask for more`,
         ]),
   ];
 }
@@ -54,8 +55,7 @@ function askedBy({ replicas, schedules, overrides }: Timetable, now: EpochMs): A
   ];
 }
 
-function listed(asked: readonly Asked[]): string {
-  const named = asked.slice(0, SCALER.namesInMessage).map(({ what, replicas }) => `${what} (${replicas})`);
-  const more = asked.length - named.length;
-  return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+function namesOf(asked: readonly Asked[]): string {
+  const named = asked.map(({ what, replicas }) => `${what} (${replicas})`);
+  return listed(named, SCALER.namesInMessage);
 }

@@ -49,7 +49,7 @@ describe('monitoring', () => {
   });
 
   test('shows the function, and the pools of each cluster', () => {
-    const text = JSON.stringify(scaler.only('AWS::CloudWatch::Dashboard', 'Monitoring').properties);
+    const text = JSON.stringify(scaler.single('AWS::CloudWatch::Dashboard', 'Monitoring').properties);
     for (const title of ['Node scaler: invocations', 'us-east-1/far: targets and active nodes'])
       expect(text).toContain(title);
     const [search] = text.match(/SEARCH\([^)]*scaler\.active[^)]*\)/) ?? [];

@@ -39,11 +39,11 @@ test('function: runtime, limits, tracing, environment', () => {
       },
     },
   });
-  expect(LoggingConfig).toEqual({ LogGroup: { Ref: scaler.only('AWS::Logs::LogGroup', 'NodeScaler').id } });
+  expect(LoggingConfig).toEqual({ LogGroup: { Ref: scaler.single('AWS::Logs::LogGroup', 'NodeScaler').id } });
 });
 
 test('an event is tried once, and not kept past the next tick', () => {
-  expect(scaler.only('AWS::Lambda::EventInvokeConfig', 'NodeScaler').properties).toEqual({
+  expect(scaler.single('AWS::Lambda::EventInvokeConfig', 'NodeScaler').properties).toEqual({
     FunctionName: { Ref: scaler.fn().id },
     Qualifier: '$LATEST',
     MaximumRetryAttempts: 0,
@@ -52,7 +52,7 @@ test('an event is tried once, and not kept past the next tick', () => {
 });
 
 test('schedule: every minute, told which, without retries', () => {
-  const { Target, ...properties } = scaler.only('AWS::Scheduler::Schedule', 'NodeScaler').properties as Record<
+  const { Target, ...properties } = scaler.single('AWS::Scheduler::Schedule', 'NodeScaler').properties as Record<
     string,
     object
   >;
@@ -64,7 +64,7 @@ test('schedule: every minute, told which, without retries', () => {
   const { Input, ...target } = Target as { Input: string };
   expect(target).toEqual({
     Arn: { 'Fn::GetAtt': [scaler.fn().id, 'Arn'] },
-    RoleArn: { 'Fn::GetAtt': [scaler.only('AWS::IAM::Role', 'NodeScalerScheduleRole').id, 'Arn'] },
+    RoleArn: { 'Fn::GetAtt': [scaler.single('AWS::IAM::Role', 'NodeScalerScheduleRole').id, 'Arn'] },
     RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
   });
   expect(JSON.parse(Input)).toEqual({
@@ -75,7 +75,7 @@ test('schedule: every minute, told which, without retries', () => {
 });
 
 test("the schedule's role: it may invoke this one function, and schedules of other accounts may not borrow it", () => {
-  expect(scaler.only('AWS::IAM::Role', 'NodeScalerScheduleRole').properties).toMatchObject({
+  expect(scaler.single('AWS::IAM::Role', 'NodeScalerScheduleRole').properties).toMatchObject({
     AssumeRolePolicyDocument: {
       Statement: [
         {
@@ -153,7 +153,7 @@ test('outputs: the role that access entries name, and the clusters for who works
   const outputs = Object.values(scaler.json.Outputs ?? {});
   expect(outputs).toContainEqual({
     Description: expect.stringContaining('access entry'),
-    Value: { 'Fn::GetAtt': [scaler.only('AWS::IAM::Role', 'NodeScalerRole').id, 'Arn'] },
+    Value: { 'Fn::GetAtt': [scaler.single('AWS::IAM::Role', 'NodeScalerRole').id, 'Arn'] },
   });
   expect(outputs).toContainEqual({ Description: 'BERTH_CLUSTERS', Value: CLUSTERS_JSON });
 });

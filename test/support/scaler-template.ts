@@ -24,7 +24,7 @@ export class ScalerTemplate {
   }
 
   /** The one resource of `type` whose logical id begins with `begins`. */
-  only(type: string, begins: string) {
+  single(type: string, begins: string) {
     const found = byType(this.json, type).filter(([id]) => id.startsWith(begins));
     expect(found).toHaveLength(1);
     const [[id, { Properties }] = ['', { Properties: {} }]] = found;
@@ -32,12 +32,12 @@ export class ScalerTemplate {
   }
 
   fn() {
-    return this.only('AWS::Lambda::Function', 'NodeScaler');
+    return this.single('AWS::Lambda::Function', 'NodeScaler');
   }
 
   /** Statements of the function's role by their Sid. */
   statements(): Record<string, object> {
-    const { Policies } = this.only('AWS::IAM::Role', 'NodeScalerRole').properties as unknown as {
+    const { Policies } = this.single('AWS::IAM::Role', 'NodeScalerRole').properties as unknown as {
       Policies: [{ PolicyDocument: { Statement: { Sid: string }[] } }];
     };
     return Object.fromEntries(Policies[0].PolicyDocument.Statement.map(({ Sid, ...rest }) => [Sid, rest]));
